@@ -23,9 +23,12 @@ SHORT = 2_000
 
 
 def conversation(size: int, repeats: int) -> Iterator[str]:
-    """Yield a line for each run, then the medians of the multiples: less what any run costs, and of the process."""
+    """Yield a line for each run, then the medians of the multiples: less what any run costs, and of the process.
+
+    Then what an exchange costs, from a run of the filler that sends many short messages.
+    """
     converse(SHORT)  # warms the caches of files and bytecode
-    whole, talk = [], []
+    whole, talk, each = [], [], []
     for _ in range(repeats):
         fixed, run = converse(SHORT).cost.cpu_seconds, converse(size)
         seconds, tokens = tiktoken_pass(run.texts)
@@ -35,7 +38,16 @@ def conversation(size: int, repeats: int) -> Iterator[str]:
             f"{tokens:,} tokens in {len(run.texts):,} messages: {run.cost.cpu_seconds:.2f} s, {fixed:.2f} s of it for "
             f"any run; one tiktoken pass: {seconds:.2f} s; {talk[-1]:.2f} passes; peak {run.cost.megabytes:.0f} MB"
         )
+        few, many = (converse(span, "varied") for span in (SHORT, size // SHARE))
+        exchanges = (len(many.texts) - len(few.texts)) // 2
+        each.append((many.cost.cpu_seconds - few.cost.cpu_seconds) / exchanges * 1_000)
+        yield f"{exchanges:,} exchanges of short messages: {each[-1]:.2f} ms each"
     yield f"median: {median(talk):.2f} tiktoken passes; {median(whole):.2f} with the start of the process"
+    yield f"median: {median(each):.2f} ms an exchange"
+
+
+SHARE = 15
+"""At so small a share of the memory span the exchanges of short messages are timed."""
 
 
 SPANS = 2.7

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.agents.memory.parameters import PRESETS
-from pytest_ltm.agents.reader.memory import ENCODING
+from pytest_ltm.agents.reader.memory_policies import ENCODING
 from pytest_ltm.fillers._spec import filler_from_spec
 
 if TYPE_CHECKING:

@@ -112,13 +112,17 @@ class Recorded(NamedTuple):
     texts: tuple[str, ...]
 
 
-def converse(span: int) -> Recorded:
-    """Play the built-in suite in an empty folder, at a memory span in tokens, with an agent that answers at once."""
+def converse(span: int, filler: str = "trivia") -> Recorded:
+    """Play the built-in suite in an empty folder, at a memory span in tokens, with an agent that answers at once.
+
+    `filler`: with trivia a message has thousands of tokens, with varied a few dozen.
+    """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         words = [
             f"--ltm-agent={agent_in(folder)}",
             f"--ltm-span={span}",
+            f"--ltm-filler={filler}",
             "--ltm-suite=standard",
             "--ltm-no-probe",
             "--ltm-dir=runs",

@@ -23,7 +23,7 @@ from pytest_ltm.agents._adapt import agent_source
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._capabilities import is_prompted
 from pytest_ltm.judges._model_calls import BudgetedCaller, ModelCaller
-from pytest_ltm.users._connection import USER_MODEL_NAME, UserConnection, find_user_model
+from pytest_ltm.users._user_connection import USER_MODEL_NAME, UserConnection, find_user_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -228,7 +228,11 @@ class Completions:
             self.lost = Used()
             answer = self._answer(path, body())
             if answer.error is None:
-                return self._read_data(answer)
+                if answer.status == HTTPStatus.ACCEPTED:
+                    raise TransientFault(f"{self.model.base_url} has queued the request (202), and answers later")
+                if not isinstance(answer.data, dict):
+                    raise no_answer({}, self.model, "choices as a chat completion has them")
+                return answer.data
             self.lost = None
             if answer.status == HTTPStatus.SERVICE_UNAVAILABLE and refuses(answer.words, "loading"):
                 self.loading = stopwatch_seconds() - began
@@ -236,11 +240,18 @@ class Completions:
                     sleep_interruptibly(min(5.0, 0.2 + self.loading))
                     continue
             self._raise_if_too_long(answer)
-            status = self._status_of(answer)
+            in_body = answer.status < HTTPStatus.BAD_REQUEST and isinstance(answer.error_code, int)
+            status = int(answer.error_code) if in_body else answer.status
             if status in _BUSY:
                 turn.note_refusal(_retry_after(answer.headers))
             if not self._adjust(answer):
-                self._refuse(answer, status)
+                where, words = self.model.base_url, received(answer.words)
+                if answer.status < HTTPStatus.BAD_REQUEST or answer.status == _HUNG_UP:
+                    text = f"{where} answered with an error: {words}"
+                    raise TransientFault(text) if status in _PASSING else AgentFault(text)
+                hint = self._hint(answer)
+                stop = "." if hint and words and words[-1] not in ".!?" else ""
+                raise RequestRefused(f"{where} answered {answer.status}: {words}{stop}{hint}", answer)
 
     def _answer(self, path: str, body: dict[str, Any]) -> HttpAnswer:
         library = self._library
@@ -277,27 +288,6 @@ class Completions:
             if "json" in response.headers.get("content-type", "") and response.status_code < HTTPStatus.BAD_REQUEST:
                 raise TransientFault(f"{self.model.base_url} answered with a body that is not JSON") from None
             return None
-
-    def _read_data(self, answer: HttpAnswer) -> dict[str, Any]:
-        if answer.status == HTTPStatus.ACCEPTED:
-            raise TransientFault(f"{self.model.base_url} has queued the request (202), and answers later")
-        if not isinstance(answer.data, dict):
-            raise no_answer({}, self.model, "choices as a chat completion has them")
-        return answer.data
-
-    def _status_of(self, answer: HttpAnswer) -> int:
-        """Return the status, or what stands for it in the body of a gateway that answers 200 whatever happened."""
-        in_body = answer.status < HTTPStatus.BAD_REQUEST and isinstance(answer.error_code, int)
-        return int(answer.error_code) if in_body else answer.status
-
-    def _refuse(self, answer: HttpAnswer, status: int) -> None:
-        where, words = self.model.base_url, received(answer.words)
-        if answer.status < HTTPStatus.BAD_REQUEST or answer.status == _HUNG_UP:
-            text = f"{where} answered with an error: {words}"
-            raise TransientFault(text) if status in _PASSING else AgentFault(text)
-        hint = self._hint(answer)
-        stop = "." if hint and words and words[-1] not in ".!?" else ""
-        raise RequestRefused(f"{where} answered {answer.status}: {words}{stop}{hint}", answer)
 
     def _hint(self, answer: HttpAnswer) -> str:
         """Return what the server cannot know: where the key comes from, and that the address may lack its end."""

@@ -7,9 +7,11 @@ a conversation is kept for its item (see `hub`); what is returned is checked by 
 
 from __future__ import annotations
 
+import inspect
 import os
 import reprlib
 import traceback
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -17,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pytest_ltm._calls.event_loop import LoopLost, LoopShare, lost_by, outside_any_loop
 from pytest_ltm._calls.hub import OutOfTime, own_thread, runs_in_hub_thread
-from pytest_ltm._calls.reply_cures import cure_reply
 from pytest_ltm._calls.retry import broken_off
 from pytest_ltm._calls.time_limits import FORK_MESSAGE, copied, end_copy
 from pytest_ltm._model.agent import Mishap, Reply, Usage
@@ -25,9 +26,58 @@ from pytest_ltm._storage.errors import AgentFault, LtmError, describe_error, tex
 from pytest_ltm._storage.secrets import redact_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from pytest_ltm._calls.retry import Failed, Retries
+
+
+# Keys and attributes under which libraries return what a model said, the surest first.
+NAMES = (
+    "output_text", "final_output", "output", "choices", "messages", "message", "content", "text", "response", "reply",
+    "answer", "result",
+)  # fmt: skip
+DEPTH = 4
+
+
+def cure_reply(given: object) -> str:
+    """Return what to return instead, as a sentence that follows another; "" if the text is nowhere to be seen."""
+    if inspect.isasyncgen(given):
+        return ". Return ''.join([part async for part in it])"
+    if isinstance(given, Iterator):
+        return ". Return ''.join(it)"
+    if isinstance(given, bytes):
+        return ". Return it.decode()"
+    path = path_to_text(given)
+    return f". Return its {path.removeprefix('.')}" if path else ""
+
+
+def path_to_text(given: object, depth: int = DEPTH) -> str:
+    """Return where in a value a text is, such as `['messages'][-1].content`; "" if no known name leads to it."""
+    if isinstance(given, (list, tuple)) and given and depth:
+        inner = path_to_text(given[-1], depth - 1)
+        return "[-1]" * (isinstance(given[-1], str) or bool(inner)) + inner
+    names = [name for name in NAMES if _holds(given, name)]
+    if isinstance(given, Mapping) and not names and len(given) == 1:
+        names = [name for name in given if isinstance(name, str)]
+    for name in names:
+        value = _item(given, name)
+        inner = path_to_text(value, depth - 1) if depth and not isinstance(value, str) else ""
+        if inner or isinstance(value, str):
+            return (f"[{name!r}]" if isinstance(given, Mapping) else f".{name}") + inner
+    return ""
+
+
+def _holds(given: object, name: str) -> bool:
+    return name in given if isinstance(given, Mapping) else name in getattr(given, "__dict__", ())
+
+
+def _item(given: Any, name: str) -> object:
+    """Return a key's value or an attribute; of an attribute that raises, nothing."""
+    try:
+        return given[name] if isinstance(given, Mapping) else getattr(given, name)
+    except Exception:  # noqa: BLE001 - an error message must not fail on what it reports
+        return None
+
 
 # For pytest: who reads of an agent's exception wants the agent's frames, not these.
 __tracebackhide__ = True
@@ -235,9 +285,9 @@ def _cure(error: BaseException) -> str:
     # Code that only the main thread can run, such as signal handlers.
     if "main thread" in text and (runs_in_hub_thread() or own_thread() is not None):
         return ". Say main_thread = True on the agent: its conversations are then played alone, there"
-    if any(said in text for said in _OTHER_LOOP) and (who := lost_by()):
+    if any(sign in text for sign in _OTHER_LOOP) and (who := lost_by()):
         return f". {who} has blocked the event loop for good to which this belongs"
-    if any(said in text for said in _OTHER_LOOP):
+    if any(sign in text for sign in _OTHER_LOOP):
         return (
             f". A loop is run within the call, and what it shares with other conversations belongs to another. "
             f"{_awaitable(error)}: async agents share one loop; or give --ltm-concurrency=1"

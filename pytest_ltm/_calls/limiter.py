@@ -56,7 +56,11 @@ class Ticket(Struct, frozen=True):
 
 def take_place(state: State, ticket: Ticket, now: float, alive: Callable[[str, int], bool]) -> float:
     """Give the ticket a place and return 0, or return the seconds to wait before asking again."""
-    places = state["places"] = _live_places(state, now, alive)
+    places = state["places"] = {
+        name: place
+        for name, place in state.get("places", {}).items()
+        if place[2] <= now < place[3] and alive(place[0], place[1])
+    }
     pause = float(state.get("until", 0.0)) - now
     if 0 < pause <= LONGEST_PAUSE:
         return pause
@@ -111,15 +115,6 @@ def back_off(state: State, ticket: Ticket, now: float, retry_after: float | None
     until = now + (guess if retry_after is None else min(retry_after, LONGEST_PAUSE))
     kept = state.get("until", 0.0)
     state["until"] = max(until, kept) if kept - now <= LONGEST_PAUSE else until
-
-
-def _live_places(state: State, now: float, alive: Callable[[str, int], bool]) -> dict[str, Any]:
-    """Return the places without those of dead processes, of expired leases, and of before a restart."""
-    return {
-        name: place
-        for name, place in state.get("places", {}).items()
-        if place[2] <= now < place[3] and alive(place[0], place[1])
-    }
 
 
 def _place_limit(state: State) -> float:
@@ -213,7 +208,12 @@ class Limiter:
         """
         ticket = Ticket(f"{os.getpid()}.{next(_NUMBERS)}", platform.node(), os.getpid(), self._lease)
         try:
-            self._wait(ticket, longest)
+            end = stopwatch_seconds() + longest
+            while (wait := self._ask(ticket)) > 0:
+                if stopwatch_seconds() + wait > end:
+                    raise self._late(wait, longest)
+                # Spread, so that those who waited for the same moment do not all come in it.
+                sleep_interruptibly(wait + self._rng.uniform(0, min(1.0, 0.1 * wait + POLL_SECONDS / 2)))
             yield RateLimitSlot(self, ticket)
         finally:
             self.change(partial(give_place_back, ticket=ticket))
@@ -240,14 +240,6 @@ class Limiter:
             with suppress(FileNotFoundError):
                 self._value.path.unlink()
             self._value.change(alter)
-
-    def _wait(self, ticket: Ticket, longest: float) -> None:
-        end = stopwatch_seconds() + longest
-        while (wait := self._ask(ticket)) > 0:
-            if stopwatch_seconds() + wait > end:
-                raise self._late(wait, longest)
-            # Spread, so that those who waited for the same moment do not all come in it.
-            sleep_interruptibly(wait + self._rng.uniform(0, min(1.0, 0.1 * wait + POLL_SECONDS / 2)))
 
     def _ask(self, ticket: Ticket) -> float:
         waits: list[float] = []

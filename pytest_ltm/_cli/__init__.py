@@ -61,10 +61,10 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "mcp": Command("_cli.mcp_server", "serve_tools", "answer a coding agent over the Model Context Protocol"),
     },
     "Read results": {
-        "runs": Command("_cli.runs", "list_runs", "list runs: when, agents, totals, how they ended"),
+        "runs": Command("_cli.run_history", "list_runs", "list runs: when, agents, totals, how they ended"),
         "show": Command("_cli.examples", "show_examples", "list the examples of a run, or print one as a chat"),
         "compare": Command("_cli.compare", "compare_results", "compare runs or baselines; can fail a CI job"),
-        "trend": Command("_cli.trend", "draw_trend", "show scores over time, in the terminal or as a page"),
+        "trend": Command("_cli.run_history", "draw_trend", "show scores over time, in the terminal or as a page"),
         "serve": Command("_cli.serve", "serve_pages", "open runs in the browser: live, to review, to take the test"),
     },
     "Share results": {
@@ -125,7 +125,18 @@ def main(argv: Sequence[str] | None = None) -> int:
             words[:2] = [" ".join(words[:2])]
         name, rest = words[0], words[1:]
         if name not in COMMANDS:
-            return _explain_command(name)
+            # Show help or versions, or name the command that was meant; return the exit status.
+            if name in {DATA, f"{DATA} -h", f"{DATA} --help"}:
+                asked = name != DATA
+                print("\n".join(_summary_lines(_names_beginning(DATA))), file=sys.stdout if asked else sys.stderr)
+                return 0 if asked else USAGE
+            if name.startswith("-"):
+                _overview_parser(name).parse_args([name])
+            known = _names_beginning(DATA) if name.startswith(f"{DATA} ") else [*_names_beginning(), DATA]
+            # somebody who knows the command may have left out its first word
+            meant = did_you_mean(name, COMMANDS) or did_you_mean(f"{DATA} {name}", COMMANDS)
+            print(f"{PROGRAM}: there is no command {name!r}.{meant} There are {', '.join(known)}.", file=sys.stderr)
+            return USAGE
         run, _ = COMMANDS[name].load()
         given = make_parser(name).parse_args(rest)
         try:
@@ -141,21 +152,6 @@ def make_parser(name: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=f"{PROGRAM} {name}", description=inspect.getdoc(run))
     add_arguments(parser)
     return parser
-
-
-def _explain_command(name: str) -> int:
-    """Show help or versions, or name the command that was meant; return the exit status."""
-    if name in {DATA, f"{DATA} -h", f"{DATA} --help"}:
-        asked = name != DATA
-        print("\n".join(_summary_lines(_names_beginning(DATA))), file=sys.stdout if asked else sys.stderr)
-        return 0 if asked else USAGE
-    if name.startswith("-"):
-        _overview_parser(name).parse_args([name])
-    known = _names_beginning(DATA) if name.startswith(f"{DATA} ") else [*_names_beginning(), DATA]
-    # somebody who knows the command may have left out its first word
-    meant = did_you_mean(name, COMMANDS) or did_you_mean(f"{DATA} {name}", COMMANDS)
-    print(f"{PROGRAM}: there is no command {name!r}.{meant} There are {', '.join(known)}.", file=sys.stderr)
-    return USAGE
 
 
 def _names_beginning(first: str = "") -> list[str]:

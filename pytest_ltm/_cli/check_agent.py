@@ -11,18 +11,24 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from random import Random
-from statistics import median
+from statistics import mean, median
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from pytest_ltm._calls.event_loop import blocked_seconds, close_loops, share_in_thread
 from pytest_ltm._calls.foreign import UNBLOCK
 from pytest_ltm._calls.hub import Hub
 from pytest_ltm._calls.retry import Retries
 from pytest_ltm._cli.arguments import add_json
+from pytest_ltm._cli.pytest_runs import play_run
 from pytest_ltm._model.agent import CAPABILITIES
 from pytest_ltm._model.leak_probe import Secret
 from pytest_ltm._model.sessions import cannot_come_back
+from pytest_ltm._results.statistics.comparison import sign_flips
+from pytest_ltm._results.statistics.pairs import SignUnit
+from pytest_ltm._results.statistics.totals import scores_by_scenario
 from pytest_ltm._results.text import clip_text, format_dollars, one_line, pad_right, pluralize, wrap_text
 from pytest_ltm._storage.clock import START, stopwatch_seconds
 from pytest_ltm._storage.errors import AgentError, AgentFault
@@ -38,6 +44,58 @@ if TYPE_CHECKING:
     from pytest_ltm._calls.hub import OwnThread
     from pytest_ltm._model.agent import Reply
     from pytest_ltm.agents._adapt import AgentSource
+
+
+ALPHA, LEAST_LEAD = 0.01, 0.1
+"""How unlikely, and how large as a share of full marks, a lead on published texts is that is worth a look."""
+_SEEDS = ("0", "fresh", "fresh")
+_SUITE = ("--ltm-suite=standard", "--ltm-span=2k", "--ltm-examples=1", "--ltm-compare=", "--ltm-judge=none")
+
+
+class TextsComparison(Struct, frozen=True):
+    """The scores of one agent on the published texts, and on texts that were made just now."""
+
+    published: dict[str, float]
+    """Scenario -> score with seed 0."""
+    fresh: tuple[dict[str, float], ...]
+    """The same with each fresh seed."""
+
+    @property
+    def sentence(self) -> str:
+        """The shares of full marks."""
+        known, *others = (mean(one.values()) if one else 0.0 for one in self._all)
+        new = " and ".join(f"{share:.2f}" for share in others)
+        return f"standard at 2k: {known:.2f} of full marks on the texts of seed 0, {new} on new ones"
+
+    @property
+    def knows_texts(self) -> bool:
+        """Whether the agent does better on published texts than chance allows, and than with either fresh seed."""
+        shared = sorted(set.intersection(*map(set, self._all)))
+        leads = [self.published[name] - mean(one[name] for one in self.fresh) for name in shared]
+        if not leads or mean(leads) < LEAST_LEAD:
+            return False
+        chance = sign_flips([SignUnit(lead / len(leads), 1 / len(leads)) for lead in leads], Random(0))
+        return chance.p_gain <= ALPHA and all(
+            mean(self.published[name] - one[name] for name in shared) >= LEAST_LEAD for one in self.fresh
+        )
+
+    @property
+    def _all(self) -> tuple[dict[str, float], ...]:
+        return self.published, *self.fresh
+
+
+def compare_texts(spec: str) -> TextsComparison:
+    """Play a small suite with seed 0 and with two fresh ones; LtmError if pytest plays nothing."""
+    with TemporaryDirectory(prefix="ltm-texts-") as name:
+        runs = [
+            play_run([spec], [*_SUITE, f"--ltm-seed={seed}"], Path(name) / str(number))
+            for number, seed in enumerate(_SEEDS)
+        ]
+    published, *fresh = (
+        {scenario: mean(scores) for scenario, scores in scores_by_scenario(run.result.scenarios).items()}
+        for run in runs
+    )
+    return TextsComparison(published, tuple(fresh))
 
 
 # The exit status where something is worth a look.
@@ -102,8 +160,6 @@ def check_agent(given: Namespace) -> int:
     """
     report = probe_agent(given.spec, timeout=given.timeout or None)
     if given.texts and not report.unusable:
-        from pytest_ltm._cli.check_texts import compare_texts
-
         texts = compare_texts(given.spec)
         report.notes.append(texts.sentence)
         report.finds += [KNOWS_TEXTS] * texts.knows_texts
@@ -152,7 +208,14 @@ class _Visit:
         if not source.serves_many:
             result.finds.append(source.refusal)
         with self._talking() as first:
-            self._look_at(first)
+            _found = self._found
+            _found.capabilities = sorted(first.capabilities & CAPABILITIES.keys())
+            if not self._source.embedded:
+                _found.finds += near_misses(first.agent, CAPABILITIES).values()
+                _found.finds += [
+                    f"it has {name}(), which nothing calls. Did you mean {meant}() of {power}?"
+                    for name, meant, power in _misspelt_methods(first.agent)
+                ]
             # a message in between: an agent that keeps just the last one must not seem to remember
             asked = (GREETING, self._secret.telling, BETWEEN, self._secret.question)
             knew = self._secret.is_in([self._say(first, message) for message in asked][-1])
@@ -170,16 +233,6 @@ class _Visit:
                 self._look_for_leaks(first, knew=knew)
         if source.owned or "Stateless" in first.capabilities:
             self._talk_at_once()
-
-    def _look_at(self, first: AgentCaller) -> None:
-        _found = self._found
-        _found.capabilities = sorted(first.capabilities & CAPABILITIES.keys())
-        if not self._source.embedded:
-            _found.finds += near_misses(first.agent, CAPABILITIES).values()
-            _found.finds += [
-                f"it has {name}(), which nothing calls. Did you mean {meant}() of {power}?"
-                for name, meant, power in _misspelt_methods(first.agent)
-            ]
 
     def _come_back(self, first: AgentCaller) -> None:
         """Ask another agent that has the first one's memory, as in the user's next session."""
@@ -287,9 +340,11 @@ def _foreign_frames(cause: BaseException | None) -> Iterator[str]:
     """Yield the traceback of an exception of foreign code, without the frames of this package."""
     if cause is not None:
         ours = str(Path(__file__).parents[1])
-        told = traceback.TracebackException.from_exception(cause)
-        told.stack = traceback.StackSummary.from_list([one for one in told.stack if not one.filename.startswith(ours)])
-        yield from "".join(told.format(chain=False)).rstrip().splitlines()
+        report = traceback.TracebackException.from_exception(cause)
+        report.stack = traceback.StackSummary.from_list(
+            [one for one in report.stack if not one.filename.startswith(ours)]
+        )
+        yield from "".join(report.format(chain=False)).rstrip().splitlines()
 
 
 # --- what is printed

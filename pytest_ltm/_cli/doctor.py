@@ -23,7 +23,7 @@ from pytest_ltm._cli import PROGRAM
 from pytest_ltm._cli.arguments import RUN, add_json, add_ltm_dir
 from pytest_ltm._cli.integrity import repair_journals, verify_journals
 from pytest_ltm._engine.port import Checkpoints
-from pytest_ltm._engine.resume import CHECKPOINTS, JOURNAL, RESULTS, Recording, cannot_go_on, read_recording
+from pytest_ltm._engine.recording_folder import CHECKPOINTS, JOURNAL, RESULTS, Recording, cannot_go_on, read_recording
 from pytest_ltm._journal import amendments as _amendments
 from pytest_ltm._journal.result import ConversationName, read_results
 from pytest_ltm._journal.run_file import (

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from pytest_ltm._cli.skill import add_skill, write_skill
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm._storage.schema import load_packaged_yaml
 from pytest_ltm.agents._discovery import Framework, load_frameworks
@@ -23,6 +22,27 @@ from pytest_ltm.agents._discovery import Framework, load_frameworks
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator, Mapping
+
+
+NAME = "agent-memory"
+TEXT = Path(__file__).with_name("SKILL.md")
+
+
+def add_skill(parser: ArgumentParser) -> None:
+    """Add --skill."""
+    text = "write only a skill for coding agents, into the folder of skills, such as .agents/skills"
+    parser.add_argument("--skill", type=Path, metavar="FOLDER", help=text)
+
+
+def write_skill(skills: Path) -> int:
+    """Write the skill into a folder of skills, and say so. ConfigurationError if it is there already."""
+    path = skills / NAME / TEXT.name
+    if path.exists():
+        raise ConfigurationError(f"there already: {path}. No file is overwritten: remove it to get the current one")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(TEXT.read_text(encoding="utf-8"), encoding="utf-8")
+    print(f"wrote {path}")
+    return 0
 
 
 TEMPLATE_FILES: Mapping[str, Any] = load_packaged_yaml(__file__, "init.yml")

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from pytest_ltm._engine.resume import JOURNAL
+from pytest_ltm._engine.recording_folder import JOURNAL
 from pytest_ltm._journal import events, judge_precheck
 from pytest_ltm._journal.checksum_chain import find_damages, flip_bit_back
 from pytest_ltm._results.text import pluralize
@@ -80,7 +80,10 @@ def repair_journals(run: Path) -> int:
             # it may have grown until the lock was ours
             data = read_regular(path)
             lines, repaired = _repair_data(data)
-            kept = _free_path(path)
+            number, kept = 1, path.with_name(f"{path.name}.damaged")
+            while kept.exists():
+                number += 1
+                kept = path.with_name(f"{path.name}.damaged{number}")
             # the copy must be safe before the original changes
             write_whole(kept, data, lasting=True)
             write_whole(path, repaired, lasting=True)
@@ -101,14 +104,6 @@ def _repair_data(data: bytes) -> tuple[list[str], bytes]:
         data = flip_bit_back(data, damage)
         lines.append(f"line {damage.line}: {damage.what}. Put back")
     return lines, data
-
-
-def _free_path(path: Path) -> Path:
-    number, kept = 1, path.with_name(f"{path.name}.damaged")
-    while kept.exists():
-        number += 1
-        kept = path.with_name(f"{path.name}.damaged{number}")
-    return kept
 
 
 def _journal_paths(run: Path) -> list[Path]:

@@ -22,8 +22,8 @@ from pytest_ltm.datasets._interchange import History
 from pytest_ltm.datasets.converters import KINDS, reader_of
 from pytest_ltm.datasets.converters.chats import LAYOUTS, Splitting, read_chats
 from pytest_ltm.datasets.logs.log_file import LogsFile, iter_numbered_lines
+from pytest_ltm.datasets.logs.log_suite import EXAMPLE, file_notes
 from pytest_ltm.datasets.logs.redaction import SHORTEST_SALT, Redactor, names_in
-from pytest_ltm.datasets.logs.suite import EXAMPLE, file_notes
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -108,7 +108,19 @@ def redact_logs(given: Namespace) -> int:
     if not given.keep_speakers:
         turns = (turn for row in _iter_rows(file.path) for turn in row.get("turns", ()))
         names += {str(turn["name"]) for turn in turns if "name" in turn}
-    redactor = Redactor(_read_salt(given.salt), names)
+    path = given.salt
+    try:
+        if not path.exists():
+            write_whole(path, f"{secrets.token_hex(32)}\n".encode())
+            # with the salt, names can be tried until a stand-in matches
+            path.chmod(0o600)
+            _print_note(f"{path}: a new salt. Keep it, and keep it to yourself: with it the stand-ins stay the same")
+        salt = path.read_bytes().strip()
+    except OSError as error:
+        raise DatasetError(f"--salt: {path}: cannot be read: {error.strerror}") from error
+    if len(salt) < SHORTEST_SALT:
+        raise DatasetError(f"--salt: {path}: holds fewer than {SHORTEST_SALT} characters, which can be guessed")
+    redactor = Redactor(salt, names)
     with _log_writer(given.output) as write:
         text = _redact_lines(file, redactor, write)
     _print_note(f"{given.output}: {text or 'nothing was found to take out'}")
@@ -126,22 +138,6 @@ def _redact_lines(file: LogsFile, redactor: Redactor, write: Callable[[Mapping[s
 def _iter_rows(path: Path) -> Iterator[dict[str, Any]]:
     for _, _, raw in iter_numbered_lines(path):
         yield json.loads(raw)
-
-
-def _read_salt(path: Path) -> bytes:
-    """Return the salt in a file, which is made if it is missing."""
-    try:
-        if not path.exists():
-            write_whole(path, f"{secrets.token_hex(32)}\n".encode())
-            # with the salt, names can be tried until a stand-in matches
-            path.chmod(0o600)
-            _print_note(f"{path}: a new salt. Keep it, and keep it to yourself: with it the stand-ins stay the same")
-        salt = path.read_bytes().strip()
-    except OSError as error:
-        raise DatasetError(f"--salt: {path}: cannot be read: {error.strerror}") from error
-    if len(salt) < SHORTEST_SALT:
-        raise DatasetError(f"--salt: {path}: holds fewer than {SHORTEST_SALT} characters, which can be guessed")
-    return salt
 
 
 # --- convert

@@ -29,7 +29,7 @@ from pytest_ltm.datasets.longmemeval.evaluation import (
     prompt_for,
     rule_on_hypothesis,
 )
-from pytest_ltm.datasets.longmemeval.options import TYPES
+from pytest_ltm.datasets.longmemeval.longmemeval_options import TYPES
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
 from pytest_ltm.datasets.longmemeval.retrieval import (
     DEPTHS,
@@ -241,27 +241,21 @@ def _parse_answered(where: str, about: dict[str, Any], row: dict[str, Any]) -> A
     for name in ("question_id", "question", "hypothesis"):
         if not isinstance(fields[name], str):
             raise DatasetError(f"{where}: {name}: expected a text, got {fields[name]!r}")
-    label, judge = _parse_label(where, row)
+    label_field = next((name for name in LABELS if name in row), None)
+    label: bool | None = None
+    judge: Any = ""
+    if label_field is not None:
+        # A text is a judge's whole reply: by the official rule it says yes if "yes" is in it.
+        value: Any = row[label_field]
+        judge = row.get("judge_model", "")
+        if isinstance(value, dict):
+            value, judge = value.get("label"), value.get("model", judge)
+        if isinstance(value, str):
+            value = "yes" in value.lower()
+        if not isinstance(value, bool):
+            raise DatasetError(f"{where}: {label_field}: expected true, false or the judge's reply, got {value!r}")
+        label, judge = value, str(judge)
     return Answered(where=where, label=label, judge=judge, **fields)
-
-
-def _parse_label(where: str, row: dict[str, Any]) -> tuple[bool | None, str]:
-    """Return a judge's verdict that the row carries, and who the judge was.
-
-    A text is a judge's whole reply: by the official rule it says yes if "yes" is in it.
-    """
-    name = next((name for name in LABELS if name in row), None)
-    if name is None:
-        return None, ""
-    value: Any = row[name]
-    judge = row.get("judge_model", "")
-    if isinstance(value, dict):
-        value, judge = value.get("label"), value.get("model", judge)
-    if isinstance(value, str):
-        value = "yes" in value.lower()
-    if not isinstance(value, bool):
-        raise DatasetError(f"{where}: {name}: expected true, false or the judge's reply, got {value!r}")
-    return value, str(judge)
 
 
 # --- longmemeval-retrieval and longmemeval-export
@@ -360,22 +354,8 @@ def measure_retrieval(given: Namespace) -> int:
         rows = [_ranking_metrics(one.mapping(required=needed), turns=given.turns) for one in rankings]
         sys.stdout.write(json.dumps({"rows": rows}, indent=2) + "\n")
         return 0
-    run = _of_run(read_run(find_run(given.run, given.ltm_dir)), given)
-    means = {name: fmean(metrics[name] for metrics in run.values()) for name in next(iter(run.values()))}
-    if given.json:
-        listed = [{"question_id": name, "metrics": metrics} for name, metrics in run.items()]
-        sys.stdout.write(json.dumps({"questions": len(run), "means": means, "rows": listed}, indent=2) + "\n")
-    else:
-        sys.stdout.write(_retrieval_table(means, len(run)))
-    return 0
-
-
-def _of_run(run: LoadedRun, given: Namespace) -> dict[str, dict[str, float]]:
-    """Return the metrics (such as `session_recall_any_5`) of one agent's questions that have something to find.
-
-    Left out are, as published, those that cannot be answered and those without a marked turn of the user's.
-    DatasetError where no question is left, or the agent does not tell what it retrieved.
-    """
+    # As published, questions that cannot be answered and those without a marked turn of the user's are left out.
+    run = read_run(find_run(given.run, given.ltm_dir))
     values = {}
     for each in _choose_conversations(run, given):
         record = each.record()
@@ -390,7 +370,13 @@ def _of_run(run: LoadedRun, given: Namespace) -> dict[str, dict[str, float]]:
             f"{run.path}: no answer to a LongMemEval question with marked evidence says what was retrieved: the agent "
             "needs a method retrieved()"
         )
-    return values
+    means = {name: fmean(metrics[name] for metrics in values.values()) for name in next(iter(values.values()))}
+    if given.json:
+        listed = [{"question_id": name, "metrics": metrics} for name, metrics in values.items()]
+        sys.stdout.write(json.dumps({"questions": len(values), "means": means, "rows": listed}, indent=2) + "\n")
+    else:
+        sys.stdout.write(_retrieval_table(means, len(values)))
+    return 0
 
 
 def _retrieval_table(means: dict[str, float], questions: int) -> str:

@@ -58,9 +58,23 @@ def merge_runs(given: Namespace) -> int:
     runs = [read_run(path) for path in folders.values()]
     target = new_run_folder(given.output, given.ltm_dir)
     chosen, repeated, missing = merge_parts(runs)
-    amendments = _merge_amendments(runs)
+    # The amendments of all runs; ConfigurationError if two say different things of one item.
+    entries: dict[str, tuple[Amendment, Path]] = {}
+    for run in runs:
+        for nodeid, amendment in _amendments.read_amendments(run.path).items():
+            first, where = entries.setdefault(nodeid, (amendment, run.path))
+            if first != amendment:
+                raise ConfigurationError(
+                    f"{nodeid} is amended in {where} and, differently, in {run.path}. Amend it alike in both"
+                )
+    amendments = {nodeid: amendment for nodeid, (amendment, _) in entries.items()}
     with build_folder(target) as beside:
-        _write_merged(beside, chosen, amendments)
+        for part in chosen:
+            # a lock belongs to whoever writes the original
+            shutil.copytree(part.path, beside / part.path.name, ignore=shutil.ignore_patterns(".lock"))
+        if amendments:
+            text = json_text({nodeid: to_record(entry) for nodeid, entry in sorted(amendments.items())})
+            (beside / _amendments.FILE).write_bytes(text.encode())
         _write_parts(beside, chosen)
         merged = _summed_up(target, beside, runs, missing)
     joined = f"{pluralize(len(chosen), 'conversation')}, {pluralize(len(merged.result.scenarios), 'example')}"
@@ -213,28 +227,6 @@ def _plan_parts(run: LoadedRun) -> Mapping[str, Any]:
 # --- writing it
 
 
-def _merge_amendments(runs: Iterable[LoadedRun]) -> dict[str, Amendment]:
-    """Return the amendments of all runs; ConfigurationError if two say different things of one item."""
-    entries: dict[str, tuple[Amendment, Path]] = {}
-    for run in runs:
-        for nodeid, amendment in _amendments.read_amendments(run.path).items():
-            first, where = entries.setdefault(nodeid, (amendment, run.path))
-            if first != amendment:
-                raise ConfigurationError(
-                    f"{nodeid} is amended in {where} and, differently, in {run.path}. Amend it alike in both"
-                )
-    return {nodeid: amendment for nodeid, (amendment, _) in entries.items()}
-
-
-def _write_merged(target: Path, chosen: Iterable[ConversationFolder], amendments: Mapping[str, Amendment]) -> None:
-    for part in chosen:
-        # a lock belongs to whoever writes the original
-        shutil.copytree(part.path, target / part.path.name, ignore=shutil.ignore_patterns(".lock"))
-    if amendments:
-        text = json_text({nodeid: to_record(entry) for nodeid, entry in sorted(amendments.items())})
-        (target / _amendments.FILE).write_bytes(text.encode())
-
-
 def _write_parts(target: Path, chosen: Iterable[ConversationFolder]) -> None:
     """Keep how each part was started, for verifying: a merged run cannot be started again as one."""
     parts: dict[Path, list[str]] = {}
@@ -247,7 +239,15 @@ def _write_parts(target: Path, chosen: Iterable[ConversationFolder]) -> None:
 
 def _summed_up(target: Path, beside: Path, runs: Sequence[LoadedRun], missing: Sequence[str]) -> LoadedRun:
     """Write summary and verdicts of the merged run, which is still `beside` its place, and return it."""
-    plan = _merged_plan(runs)
+    plans = [dict(run.summary.get("plan") or {}) for run in runs]
+    # of settings that differ, those of the first run count
+    joined: dict[str, Any] = {name: value for plan in reversed(plans) for name, value in plan.items()}
+    for name in ("agents", "spans"):
+        joined[name] = {label: value for plan in plans for label, value in (plan.get(name) or {}).items()}
+    joined["trials"] = max((plan.get("trials") or 1 for plan in plans), default=1)
+    # the whole is no shard
+    joined.pop("shard", None)
+    plan = joined
     write_summary(beside / "summary.json", {"plan": plan})  # the order of the agents
     merged = read_run(beside)
     notices = dict.fromkeys(
@@ -271,19 +271,6 @@ def _summed_up(target: Path, beside: Path, runs: Sequence[LoadedRun], missing: S
     write_summary(beside / "summary.json", rewrite_summary(result, fields))
     write_verdicts(beside, result)
     return structs.replace(merged, result=result)
-
-
-def _merged_plan(runs: Sequence[LoadedRun]) -> dict[str, Any]:
-    """Return what the merged run was made from: all agents and spans, the most trials, and no shard."""
-    plans = [dict(run.summary.get("plan") or {}) for run in runs]
-    # of settings that differ, those of the first run count
-    joined: dict[str, Any] = {name: value for plan in reversed(plans) for name, value in plan.items()}
-    for name in ("agents", "spans"):
-        joined[name] = {label: value for plan in plans for label, value in (plan.get(name) or {}).items()}
-    joined["trials"] = max((plan.get("trials") or 1 for plan in plans), default=1)
-    # the whole is no shard
-    joined.pop("shard", None)
-    return joined
 
 
 def _merged_paces(target: Path, run: LoadedRun) -> tuple[tuple[Pace, ...], list[str]]:

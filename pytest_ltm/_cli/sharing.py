@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from xml.sax.saxutils import escape, quoteattr
+
+from msgspec import Struct
 
 from pytest_ltm._cli.arguments import RUN, add_ltm_dir, add_output, add_runs
+from pytest_ltm._journal.result import at_span
 from pytest_ltm._journal.run_file import LATEST, find_run
 from pytest_ltm._results.change_report import gate_from_json
 from pytest_ltm._results.columns import result_columns
 from pytest_ltm._results.gate.baseline import load_baseline
 from pytest_ltm._results.run_loading import results_in
-from pytest_ltm._results.text import one_line
+from pytest_ltm._results.text import clip_text, columns_of, one_line
 from pytest_ltm._storage.disk import write_output
 from pytest_ltm._storage.errors import ConfigurationError
-from pytest_ltm._storage.sanitize import for_file
+from pytest_ltm._storage.sanitize import escape_unprintable, for_file
 from pytest_ltm._storage.secrets import redact_secrets
-from pytest_ltm.reporting.agents import run_sentences
-from pytest_ltm.reporting.badge import GREY, badge_of, badge_svg, endpoint_json
-from pytest_ltm.reporting.exports import every_eval_ever, inspect_ai, junit, mlflow, table_files, wandb
+from pytest_ltm.reporting.agent_sentences import run_sentences
+from pytest_ltm.reporting.exports import every_eval_ever, inspect_ai, junit, table_files, trackers
 from pytest_ltm.reporting.exports.loaded import load
 from pytest_ltm.reporting.exports.output import ExportTarget, write_all
-from pytest_ltm.reporting.exports.paper import paper_latex, paper_markdown
+from pytest_ltm.reporting.exports.table_files import paper_latex, paper_markdown
 from pytest_ltm.reporting.history import Past, read_past, result_standings
 from pytest_ltm.reporting.html.page import build_report
 from pytest_ltm.reporting.markdown import run_markdown
@@ -31,10 +36,115 @@ from pytest_ltm.reporting.verification import DIFFERS, mark_discrepancies
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Sequence
 
     from pytest_ltm.reporting.exports.loaded import Results
     from pytest_ltm.reporting.history import HistoricalScore
+
+
+UNMEASURABLE, INCOMPLETE = "unmeasurable", "incomplete"
+GREY = "grey"
+# By what an endpoint badge calls them, mostly: white text on each has a contrast of at least 4.5:1.
+COLOURS = {"green": "#1e7b34", "olive": "#6a7000", "amber": "#9a5b00", "red": "#b3261e", GREY: "#5f6368"}
+_LABEL = "#3d4247"
+# What endpoint badges call those that they have another name for.
+_NAMES = {"olive": "yellowgreen", "amber": "orange", GREY: "lightgrey"}
+# Columns of a label.
+_LONGEST = 60
+
+
+class Badge(Struct, frozen=True, kw_only=True):
+    """What a badge says."""
+
+    label: str
+    message: str
+    colour: str
+    """One of COLOURS."""
+    title: str
+    """What is shown where a pointer rests on it."""
+
+
+def badge_of(past: Past, standing: HistoricalScore | None, label: str = "") -> Badge:
+    """Return the badge of what an agent earned in a run; None: nothing is known of that.
+
+    It has a score only where the run came to its end and lost nothing.
+    """
+    where = at_span(standing.agent, standing.span_label) if standing else past.name
+    shard = next((note for note in past.notes if note.startswith("shard")), "")
+    if shard or past.state in ("interrupted", "in progress"):
+        message, colour, why = INCOMPLETE, GREY, shard or past.why
+    elif past.state != "finished" or standing is None:
+        message, colour, why = UNMEASURABLE, GREY, past.why or past.state
+    elif standing.unmeasured or past.gate == "unmeasurable":
+        message, colour, why = UNMEASURABLE, GREY, standing.unmeasured or "the gate could not be measured"
+    else:
+        said, interval = f"{standing.points} of {standing.full}", standing.interval
+        # A badge stands without context: how sure the number is belongs on it.
+        if not interval:
+            said += ", one conversation"
+        elif standing.low == standing.high:
+            low, high = (share * standing.full for share in (interval.low, interval.high))
+            said += f" ({low:.2f} to {high:.2f})"
+        said += ", bundled agent" * (not standing.own)  # a label may hide its name
+        if past.gate in ("regressed", "failed"):
+            message, colour, why = f"{said}, {past.gate}", "red", ""
+        else:
+            share = standing.share or 0.0
+            message, colour, why = said, next(colour for least, colour in _SCALE if share >= least), ""
+    facts = [f"{past.name}, {past.at:%Y-%m-%d}" if past.at else past.name]
+    if past.source is not None:
+        facts.append(f"commit {past.source.commit[:7]}")
+    facts += [why] * bool(why)
+    return Badge(
+        label=clip_text(_xml_text(label or f"memory of {where}"), _LONGEST),
+        message=message,
+        colour=colour,
+        title=_xml_text(f"{where}: {message} ({'; '.join(facts)})"),
+    )
+
+
+# The colour of a share of full marks, from what share on.
+_SCALE = ((0.8, "green"), (0.6, "olive"), (0.3, "amber"), (0.0, "red"))
+_NO_XML = re.compile("[\ufffe\uffff]")
+
+
+def _xml_text(text: str) -> str:
+    """Return a text of one line that any XML file may hold."""
+    return _NO_XML.sub("?", escape_unprintable(redact_secrets(" ".join(text.split()))))
+
+
+def badge_endpoint(badge: Badge) -> dict[str, Any]:
+    """Return the badge as JSON values for an endpoint badge."""
+    colour = _NAMES.get(badge.colour, badge.colour)
+    return {"schemaVersion": 1, "label": badge.label, "message": badge.message, "color": colour}
+
+
+def endpoint_json(badge: Badge) -> str:
+    """Return the same as the text of a file."""
+    return json.dumps(badge_endpoint(badge), indent=1) + "\n"
+
+
+_LETTER, _PAD, _HEIGHT = 6.2, 7, 20
+"""Pixels: of a column of text, on either side of it, and of all."""
+
+
+def badge_svg(badge: Badge) -> str:
+    """Return the badge as an SVG file that needs nothing else."""
+    left, right = (round(columns_of(text) * _LETTER) for text in (badge.label, badge.message))
+    at, width = left + 2 * _PAD, left + right + 4 * _PAD
+    reply = f"{badge.label}: {badge.message}"
+    words = ((_PAD, left, badge.label), (at + _PAD, right, badge.message))
+    texts = "".join(
+        f'<text x="{x}" y="14" textLength="{room}" lengthAdjust="spacingAndGlyphs">{escape(text)}</text>'
+        for x, room, text in words
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{_HEIGHT}" viewBox="0 0 {width} {_HEIGHT}" '
+        f'role="img" aria-label={quoteattr(reply)}>'
+        f"<title>{escape(badge.title)}</title>"
+        f'<path fill="{_LABEL}" d="M{at} 0H3a3 3 0 0 0-3 3v14a3 3 0 0 0 3 3H{at}z"/>'
+        f'<path fill="{COLOURS[badge.colour]}" d="M{at} 0H{width - 3}a3 3 0 0 1 3 3v14a3 3 0 0 1-3 3H{at}z"/>'
+        f'<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">{texts}</g></svg>\n'
+    )
 
 
 # The formats that have a file for each table.
@@ -44,8 +154,8 @@ SINGLE_FILE_FORMATS = {"junit": ".xml", "markdown": ".md", "latex": ".tex"}
 WRITERS = {
     "junit": junit.outputs,
     "inspect": inspect_ai.outputs,
-    "mlflow": mlflow.outputs,
-    "wandb": wandb.outputs,
+    "mlflow": trackers.mlflow_outputs,
+    "wandb": trackers.wandb_outputs,
     "eee": every_eval_ever.outputs,
 }
 
@@ -105,7 +215,14 @@ def export_runs(given: Namespace) -> int:
     loaded = load(*given.runs, ltm_dir=given.ltm_dir)
     results = replace(loaded, runs=tuple(map(mark_discrepancies, loaded.runs)))
     suffix = f".{given.to}" if given.table else SINGLE_FILE_FORMATS.get(given.to, "")
-    written = _export_targets(results, given.output or Path(f"ltm-{given.table or given.to}{suffix}"), given)
+    to = given.output or Path(f"ltm-{given.table or given.to}{suffix}")
+    if given.to in TABLES:
+        written = table_files.outputs(results, to, given.to, given.table)
+    elif given.to in WRITERS:
+        written = WRITERS[given.to](results, to)
+    else:
+        text = paper_latex(results.runs) if given.to == "latex" else _runs_markdown(results)
+        written = [ExportTarget(to, lambda path: write_output(path, for_file(text)))]
     write_all(written, force=given.force)
     for each in written:
         print(each)
@@ -113,15 +230,6 @@ def export_runs(given: Namespace) -> int:
     for text in [*(f"missing: {text}" for text in results.missing), *map(one_line, differs)]:
         print(redact_secrets(text), file=sys.stderr)
     return 1 if results.missing or differs else 0
-
-
-def _export_targets(results: Results, to: Path, given: Namespace) -> Sequence[ExportTarget]:
-    if given.to in TABLES:
-        return table_files.outputs(results, to, given.to, given.table)
-    if given.to in WRITERS:
-        return WRITERS[given.to](results, to)
-    text = paper_latex(results.runs) if given.to == "latex" else _runs_markdown(results)
-    return [ExportTarget(to, lambda path: write_output(path, for_file(text)))]
 
 
 def _runs_markdown(results: Results) -> str:
@@ -161,21 +269,18 @@ def draw_badge(given: Namespace) -> int:
     """
     if given.output.suffix not in WRITTEN:
         raise ConfigurationError(f"-o: {str(given.output)!r}: a badge is a file {' or '.join(WRITTEN)}")
-    past = _baseline_as_run(given)
+    path = Path(given.run)
+    if not path.is_file():
+        past = read_past(find_run(given.run, given.ltm_dir))
+    else:
+        past = Past(
+            name=path.stem, path=path, at=None, state="finished", standings=result_standings(load_baseline(path).result)
+        )
     made = badge_of(past, _badge_score(past, given), given.label)
     write_output(given.output, for_file(WRITTEN[given.output.suffix](made)))
     # a script that reads stdout should not take a badge without a score for a result
     print(one_line(made.title), file=sys.stderr if made.colour == GREY else sys.stdout)
     return 0
-
-
-def _baseline_as_run(given: Namespace) -> Past:
-    path = Path(given.run)
-    if not path.is_file():
-        return read_past(find_run(given.run, given.ltm_dir))
-    return Past(
-        name=path.stem, path=path, at=None, state="finished", standings=result_standings(load_baseline(path).result)
-    )
 
 
 def _badge_score(past: Past, given: Namespace) -> HistoricalScore | None:

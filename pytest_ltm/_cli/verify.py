@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 
 from pytest_ltm._cli.arguments import RUN, add_json, add_ltm_dir, add_pytest_options
-from pytest_ltm._engine.resume import JOURNAL, RESULTS, TIMINGS
+from pytest_ltm._engine.recording_folder import JOURNAL, RESULTS, TIMINGS
 from pytest_ltm._journal import amendments, judge_precheck
 from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._journal.result import read_results
@@ -148,7 +148,16 @@ def verify_run(run: Path, work: Path, given: Namespace, *, foreign: bool) -> Ver
         result.held.append("what is recorded; verdicts were not reached again")
         return result
     if loaded.result.is_imported:
-        _rule_imported(loaded, result)
+        # loaded by name, as the lab's commands are: nothing below depends on the lab
+        rule_again = import_module("pytest_ltm._lab.commands.import_answers").rule_again
+        count, differing = rule_again(loaded)
+        result.differs.extend(Discrepancy(f"{folder}/{RESULTS}", text) for folder, text in differing)
+        if left := len(loaded.result.scenarios) - count:
+            result.unchecked.append(
+                f"{pluralize(left, 'verdict')} as published: nothing here says how to reach them again"
+            )
+        if count:
+            result.held.append(f"{pluralize(count, 'verdict')} reached again by rules from the published answers")
         return result
     named = {each.path.name for each in loaded.conversations if each.result.journal}
     silent = sorted(path.parent.name for path in run.glob(f"*/{JOURNAL}") if path.parent.name not in named)
@@ -161,17 +170,6 @@ def verify_run(run: Path, work: Path, given: Namespace, *, foreign: bool) -> Ver
     for number, part in enumerate(parts):
         _score_part_again(loaded, part, work / str(number), given, result, foreign=foreign)
     return result
-
-
-def _rule_imported(run: LoadedRun, result: Verification) -> None:
-    # loaded by name, as the lab's commands are: nothing below depends on the lab
-    rule_again = import_module("pytest_ltm._lab.commands.import_answers").rule_again
-    count, differing = rule_again(run)
-    result.differs.extend(Discrepancy(f"{folder}/{RESULTS}", text) for folder, text in differing)
-    if left := len(run.result.scenarios) - count:
-        result.unchecked.append(f"{pluralize(left, 'verdict')} as published: nothing here says how to reach them again")
-    if count:
-        result.held.append(f"{pluralize(count, 'verdict')} reached again by rules from the published answers")
 
 
 def _checked_sentences(run: LoadedRun) -> Iterator[str]:
@@ -260,15 +258,15 @@ def _score_part_again(
 
 
 def _note_rescoring(source: Path, made: Path, summary: Mapping[str, Any], result: Verification) -> None:
-    told = summary.get("rescored") or {}
+    rescored = summary.get("rescored") or {}
     names = sorted(path.parent.name for path in source.glob(f"*/{JOURNAL}"))
     # a damaged conversation was left out, and may be there anew
     again = {path.parent.name for path in made.glob(f"*/{RESULTS}")}.intersection(names)
-    for name, why in told.get("definitions", {}).items():
+    for name, why in rescored.get("definitions", {}).items():
         result.differs.append(Discrepancy(f"{name}, definition", why))
     result.unchecked.extend(f"{name}: it was not played again" for name in names if name not in again)
     result.unchecked.extend(
-        f"{name}: its verdict was not reached again: {why}" for name, why in told.get("kept", {}).items()
+        f"{name}: its verdict was not reached again: {why}" for name, why in rescored.get("kept", {}).items()
     )
     rows = [(name, row) for name in again for row in read_results(source / name / RESULTS).scenarios]
     reached = {(name, row.id) for name in again for row in read_results(made / name / RESULTS).scenarios}
@@ -281,8 +279,8 @@ def _note_rescoring(source: Path, made: Path, summary: Mapping[str, Any], result
     defined = any((source / name / "definitions").is_dir() for name in names)
     made_anew = ", definitions and expected answers made again from the seed or data" if defined else ""
     result.held.append(
-        f"{pluralize(told.get('same', 0), 'verdict')} reached again from {pluralize(replies, 'reply')} by pytest-ltm "
-        f"{here}{made_anew}"
+        f"{pluralize(rescored.get('same', 0), 'verdict')} reached again from {pluralize(replies, 'reply')} by "
+        f"pytest-ltm {here}{made_anew}"
     )
     if result.made_by not in ("", here):
         result.held.append(

@@ -174,9 +174,9 @@ class Channel:
 
     def recorded_filler(self) -> FillerExchange | None:
         """Return the filler that comes next in the record, if filler does: what was said is said again."""
-        told = self.port.upcoming(events.FillerSent)
-        if told is not None:
-            return FillerExchange(told.message, told.reply, told.message_tokens)
+        upcoming = self.port.upcoming(events.FillerSent)
+        if upcoming is not None:
+            return FillerExchange(upcoming.message, upcoming.reply, upcoming.message_tokens)
         asked = self.port.upcoming(events.MessageSent)
         if asked is not None and asked.kind == "filler":
             return FillerExchange(asked.text, "", asked.tokens)

@@ -290,7 +290,13 @@ class Conversation:
             case GiveUp(reason):
                 self.give_up(reason)
             case Finish():
-                self._finish()
+                for lane in list(self._watched.values()):
+                    for watching in lane.watching:
+                        if watching.verdict is None:
+                            self._look(lane, watching, at_end=True)
+                    self._settle(lane)
+                self.channel.journal.write(events.End(reason="complete"))
+                self.finished = True
             case None:
                 pass
             case _:
@@ -360,15 +366,6 @@ class Conversation:
         except ValueError as error:
             raise Divergence(f"the journal holds an impossible jump: {error}") from error
 
-    def _finish(self) -> None:
-        for lane in list(self._watched.values()):
-            for watching in lane.watching:
-                if watching.verdict is None:
-                    self._look(lane, watching, at_end=True)
-            self._settle(lane)
-        self.channel.journal.write(events.End(reason="complete"))
-        self.finished = True
-
     def _stop(self, reason: str) -> None:
         if self.channel.port.replaying:  # the record is not changed
             self.channel.journal.over = self.channel.journal.over or ConversationOver(reason)
@@ -407,7 +404,13 @@ class Conversation:
             lane.body_ended = True
             self._settle(lane)
         except ScriptChanged as changed:
-            self._keep(lane, str(changed))
+            why = str(changed)
+            kept = KeptVerdict(example=lane.example.key, why=why)
+            self.kept[kept.example] = why
+            self.notices.append(kept.notice_text)
+            lane.body.unwind_body()
+            lane.body_ended, lane.broken = True, None
+            self._watched.pop(lane.index, None)
 
     def _catch_up(self, lane: Lane) -> None:
         for action in self.script.decide_ahead(self, lane):
@@ -460,6 +463,9 @@ class Conversation:
         lane.own.append(exchange)
         if told := values_told(request, exchange.reply):
             lane.told[exchange.number] = told
+            if isinstance(request, Ask):
+                for about, chosen in told.items():
+                    lane.unchosen[about] = tuple(one for one in request.tells[about] if one != chosen)
         if kind == "ask":
             lane.questions.append(CreditedQuestion(exchange.number, needles, answer or ""))
         self._heard(exchange)
@@ -497,14 +503,6 @@ class Conversation:
         else:
             lane.unprompted = lane.unprompted or self.channel.prompts
         self._look(lane, watching)
-
-    def _keep(self, lane: Lane, why: str) -> None:
-        kept = KeptVerdict(example=lane.example.key, why=why)
-        self.kept[kept.example] = why
-        self.notices.append(kept.notice_text)
-        lane.body.unwind_body()
-        lane.body_ended, lane.broken = True, None
-        self._watched.pop(lane.index, None)
 
     # --- what follows from an exchange, and from an end
 

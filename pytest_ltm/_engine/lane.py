@@ -106,10 +106,10 @@ class Watching(Struct):
 
     def look(self, *, at_end: bool = False) -> None:
         """Ask the watcher; if it has no verdict when it must, it is Unscored."""
-        said = self.request.watcher(TranscriptView(self.since))
-        if said is not None and not isinstance(said, (Score, Unscored)):
-            raise ScenarioError(f"a watcher returns a Score, Unscored, or None for 'not yet', not {said!r}")
-        self.verdict = said
+        verdict = self.request.watcher(TranscriptView(self.since))
+        if verdict is not None and not isinstance(verdict, (Score, Unscored)):
+            raise ScenarioError(f"a watcher returns a Score, Unscored, or None for 'not yet', not {verdict!r}")
+        self.verdict = verdict
         if self.verdict is not None:
             return
         replies = self.request.replies
@@ -134,6 +134,8 @@ class Lane(Struct):
     own: list[Exchange] = field(default_factory=list)
     told: dict[int, Mapping[str, str | None]] = field(default_factory=dict)
     """The values that its exchanges told, by what they are about; None: withdrawn."""
+    unchosen: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """The values that questions offered and the replies did not choose, by what they are about."""
     questions: list[CreditedQuestion] = field(default_factory=list)
     watching: list[Watching] = field(default_factory=list)
     broken: BaseException | None = None
@@ -320,18 +322,11 @@ class GreenBody:
         except self.fatal:
             raise
         except BaseException as error:  # noqa: BLE001 - skip() and fail() are no Exceptions; all end the body
-            self._ended_by(error)
+            if isinstance(error, self.assertion_types):
+                self.assertion = error
+                text = text_of(error).strip()
+                self.sheet.note_failed_assertion(text.splitlines()[0] if text else type(error).__name__)
+            else:
+                self.error = error
             return None
         return None if self._living.dead else cast("Request", request)
-
-    def _ended_by(self, error: BaseException) -> None:
-        if isinstance(error, self.assertion_types):
-            self.assertion = error
-            self.sheet.note_failed_assertion(_first_line(error))
-        else:
-            self.error = error
-
-
-def _first_line(error: BaseException) -> str:
-    text = text_of(error).strip()
-    return text.splitlines()[0] if text else type(error).__name__

@@ -432,7 +432,14 @@ class LivePort:
             raise ConversationOver(str(error)) from error
         if self._behind:
             try:
-                self._put_back()
+                can, said = self.capabilities, self._said.remembered
+                strayed = self._strayed or len(said) < len(self._said)
+                if can.rewinds or (can.saves and not strayed):
+                    self._load()
+                elif "AcceptsHistory" in can and "Stateless" not in can:
+                    self._tell_all()
+                elif said and not can.restorable:
+                    raise ConversationOver(NOT_RESTORABLE)
             except AgentError as error:
                 raise ConversationOver(f"the agent cannot be restored to where it was: {error}") from error
         elif not self._used and self.capabilities.saves:
@@ -445,11 +452,11 @@ class LivePort:
     def _hold_state(self) -> None:
         """Before the agent strays, keep the state that it is put back to; without one it is told all again."""
         if self.capabilities.rewinds:
-            said = self._said.remembered
-            if not said:
+            remembered = self._said.remembered
+            if not remembered:
                 self._first = self.line.save() if self._first is None else self._first
-            elif not self._checkpoints.has_state(said[-1].number):
-                self._checkpoints.keep_state(said[-1].number, self.line.save())
+            elif not self._checkpoints.has_state(remembered[-1].number):
+                self._checkpoints.keep_state(remembered[-1].number, self.line.save())
         self._behind = self._strayed = True
 
     def _renew(self) -> str | None:
@@ -462,33 +469,23 @@ class LivePort:
         notice, self._line = self._line.close(), None
         return notice
 
-    def _put_back(self) -> None:
-        can, said = self.capabilities, self._said.remembered
-        strayed = self._strayed or len(said) < len(self._said)
-        if can.rewinds or (can.saves and not strayed):
-            self._load()
-        elif "AcceptsHistory" in can and "Stateless" not in can:
-            self._tell_all()
-        elif said and not can.restorable:
-            raise ConversationOver(NOT_RESTORABLE)
-
     def _load(self) -> None:
-        said, held, tells = self._said.remembered, self._checkpoints, "AcceptsHistory" in self.capabilities
-        if not said:
+        remembered, held, tells = self._said.remembered, self._checkpoints, "AcceptsHistory" in self.capabilities
+        if not remembered:
             if self._first is not None:
                 self.line.load(self._first)
             return
-        place = len(said) - 1
-        while said[place].told and place and not held.has_state(said[place].number):
+        place = len(remembered) - 1
+        while remembered[place].told and place and not held.has_state(remembered[place].number):
             place -= 1
-        number = said[place].number
+        number = remembered[place].number
         if not held.has_state(number) and tells:
             self._tell_all()
             return
-        if not held.has_state(number) or (said[-1].number != number and not tells):
-            raise AgentError(f"there is no checkpoint of exchange {said[-1].number}")
+        if not held.has_state(number) or (remembered[-1].number != number and not tells):
+            raise AgentError(f"there is no checkpoint of exchange {remembered[-1].number}")
         self.line.load(held.state(number))
-        self._tell_again(said[place + 1 :])
+        self._tell_again(remembered[place + 1 :])
 
     def _tell_all(self) -> None:
         if self._strayed:

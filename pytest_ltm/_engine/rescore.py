@@ -15,7 +15,7 @@ from pytest_ltm._engine.conversation import (
     SendFiller,
     TellHistoryPart,
 )
-from pytest_ltm._engine.resume import JOURNAL
+from pytest_ltm._engine.recording_folder import JOURNAL
 from pytest_ltm._journal import events
 from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._journal.run_file import conversations_in
@@ -119,10 +119,10 @@ class Playback:
 
     def reply(self, kind: type[A], example: str, prompt: str, vote: int) -> A | None:
         """Return what a judge or a user's model was heard to say to that very question, None if it was not asked."""
-        said = self._asked.get((kind, example, prompt, vote))
-        if not said:
+        replies = self._asked.get((kind, example, prompt, vote))
+        if not replies:
             return None
-        result: A = said.popleft() if len(said) > 1 else said[0]
+        result: A = replies.popleft() if len(replies) > 1 else replies[0]
         return result
 
 
@@ -150,8 +150,8 @@ def recorded_settings(run: Path, label: str) -> Mapping[str, Any] | None:
             header = header_of(path)
         except LtmError:
             continue
-        told = header.agent.configuration if header is not None and header.agent is not None else None
-        fields = told.get("file", told) if isinstance(told, dict) else None
+        configuration = header.agent.configuration if header is not None and header.agent is not None else None
+        fields = configuration.get("file", configuration) if isinstance(configuration, dict) else None
         if isinstance(fields, dict) and isinstance(fields.get("agent"), str):
             return fields
     return None

@@ -104,7 +104,8 @@ def _memory(
         return None
     ledger.hear(transcript)
     right = {one.number: one.right for one in lane.questions}
-    return memory_result(lane.told, questions, ledger, [one.number for one in lane.own], right, is_lost=is_lost)
+    own = [one.number for one in lane.own]
+    return memory_result(lane.told, questions, ledger, own, right, lane.unchosen, is_lost=is_lost)
 
 
 def _named_with(rule: str, reading: str) -> str:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from pytest_ltm._engine.lane import Ending
+from pytest_ltm._engine.recording_folder import JOURNAL, RESULTS
 from pytest_ltm._engine.rescore import Playback, plan_of
-from pytest_ltm._engine.resume import JOURNAL, RESULTS
 from pytest_ltm._engine.scoring import classify_ending
 from pytest_ltm._journal.result import ConversationName, ConversationResult, ScenarioResult, read_results
 from pytest_ltm._model.plan import is_of_source
@@ -113,7 +113,9 @@ def verdict_differences(before: ScenarioResult, after: ScenarioResult, plans: Se
     texts += _version_difference("threshold", f"{before.threshold:g}", f"{after.threshold:g}")
     if len(plans) == 2:
         then, now = plans
-        one, other = (_planned_version(plan, before.id) for plan in plans)
+        one, other = (
+            next((example.version for example in plan.examples if example.key == before.id), "") for plan in plans
+        )
         by_source = is_of_source(one) and is_of_source(other)
         texts += (
             ["the test's source has changed"] * (one != other)
@@ -170,10 +172,6 @@ def _judge_differences(before: str, after: str) -> list[str]:
 
 def _version_difference(what: str, before: str, after: str) -> list[str]:
     return [] if before == after else [f"{what} {before or 'none'} -> {after or 'none'}"]
-
-
-def _planned_version(plan: Plan, key: str) -> str:
-    return next((example.version for example in plan.examples if example.key == key), "")
 
 
 def _move_json(move: Move) -> dict[str, Any]:

@@ -196,7 +196,12 @@ class Bill(Struct):
             if is_billed(event):
                 self._add(event)
         if isinstance(event, (events.ReplyReceived, events.FillerSent, events.Fault)) and event.lost is not None:
-            self._lose(event.lost)
+            self.lost = event.lost + self.lost
+            usd = self.tariff.dollars_for(event.lost)
+            if usd is None:
+                usd = self._last
+            if usd is not None:
+                self.lost_usd = (self.lost_usd or 0.0) + usd
 
     def _add(self, reply: events.ReplyReceived | events.FillerSent, counted: tuple[int, int] = (0, 0)) -> None:
         self.hypothetical |= reply.hypothetical
@@ -214,14 +219,6 @@ class Bill(Struct):
             else:
                 self.metered += 1
                 self.calls += reply.usage.calls
-
-    def _lose(self, usage: Usage) -> None:
-        self.lost = usage + self.lost
-        usd = self.tariff.dollars_for(usage)
-        if usd is None:
-            usd = self._last
-        if usd is not None:
-            self.lost_usd = (self.lost_usd or 0.0) + usd
 
     @property
     def total_usd(self) -> float | None:
@@ -315,20 +312,18 @@ class Budget:
             left = value.setdefault("reserved", {}).pop(conversation, None)
             if anew and left is not None:
                 _add_spent(value, "gone", conversation, _from_row(left))
-            self._refuse_if_over(_sum_spent(value))
+            spent = _sum_spent(value)
+            limits, over = self.limits, []
+            if limits.usd is not None and spent.usd >= limits.usd:
+                over.append(f"--ltm-max-cost=${limits.usd:g}")
+            if limits.tokens is not None and spent.tokens >= limits.tokens:
+                over.append(f"--ltm-max-tokens={limits.tokens:,}")
+            if over:
+                raise BudgetSpent(f"the budget is spent: {' and '.join(over)} ({spent})")
             _add_spent(value, "reserved", conversation, amount)
             return value
 
         self._ledger.change(alter)
-
-    def _refuse_if_over(self, spent: SpentBudget) -> None:
-        limits, over = self.limits, []
-        if limits.usd is not None and spent.usd >= limits.usd:
-            over.append(f"--ltm-max-cost=${limits.usd:g}")
-        if limits.tokens is not None and spent.tokens >= limits.tokens:
-            over.append(f"--ltm-max-tokens={limits.tokens:,}")
-        if over:
-            raise BudgetSpent(f"the budget is spent: {' and '.join(over)} ({spent})")
 
     def begin(self, known: Mapping[Side, Mapping[str, SpentBudget]]) -> None:
         """Begin the ledger with what was spent before the run was resumed; what was being sent counts for good."""

@@ -125,13 +125,18 @@ class MemoryLedger(Struct):
             if text is not None and _is_about(text, about) and any(has_value(text, value) for value in values)
         ]
 
-    def lag(self, told_at: int, value: str, about: AbstractSet[str]) -> int | None:
+    def lag(self, told_at: int, value: str, about: AbstractSet[str], unchosen: Collection[str] = ()) -> int | None:
         """Return after how many exchanges a record had a value; None: never.
 
-        A later record must also share a word with what it is `about`: the value may come up elsewhere.
+        A later record must also share a word with what it is `about`: the value may come up elsewhere. A record with a
+        value that was offered beside it and not chosen (`unchosen`) only has the offer.
         """
-        later = (at for at, text in self._written(told_at) if has_value(text, value) and _is_about(text, about))
-        here = any(has_value(text, value) for text in self.writes.get(told_at, ()))
+
+        def holds(text: str) -> bool:
+            return has_value(text, value) and not any(has_value(text, one) for one in unchosen)
+
+        later = (at for at, text in self._written(told_at) if holds(text) and _is_about(text, about))
+        here = any(map(holds, self.writes.get(told_at, ())))
         first = told_at if here else min(later, default=None)
         return None if first is None else first - told_at
 
@@ -140,8 +145,8 @@ class MemoryLedger(Struct):
 
     def invents(self, text: str, at: int) -> bool:
         """Return whether a record has a name or a number that nobody said up to an exchange; dates are left out."""
-        starts = {found.end() for found in _SENTENCE.finditer(text)}
-        dates = [found.span() for found in _DATES.finditer(text)]
+        starts = {match.end() for match in _SENTENCE.finditer(text)}
+        dates = [match.span() for match in _DATES.finditer(text)]
         for word in _WORD.finditer(text):
             is_name = any(map(str.isdigit, word[0])) or (word[0][0].isupper() and word.start() not in starts)
             dated = any(start <= word.start() < end for start, end in dates)
@@ -173,18 +178,20 @@ def memory_result(
     ledger: MemoryLedger,
     own: Collection[int],
     right: Mapping[int, str],
+    unchosen: Mapping[str, Collection[str]],
     *,
     is_lost: bool,
 ) -> MemoryResult | None:
     """Return what the memory did with what an example told, by its exchanges (`own`); None if nobody says.
 
     `right`: an answer that earns full marks, by question: an old value in it was asked for, and is not stale.
+    `unchosen`: by what it is about the values that the agent was offered and did not choose.
     """
     if not ledger.is_known:
         return None
     history = _TellingHistory(told, questions)
     served = [_Served(question, history, ledger, right.get(question.number, "")) for question in questions]
-    facts = tuple(_fact(fact, served, history, ledger) for fact in history.facts)
+    facts = tuple(_fact(fact, served, history, ledger, unchosen.get(fact.subject, ())) for fact in history.facts)
     writes = [(at, text) for at in own for text in ledger.writes.get(at, ())]
     texts = [(at, text) for at, text in writes if text]
     return MemoryResult(
@@ -293,10 +300,16 @@ class _Served:
         return 0
 
 
-def _fact(fact: FactMemory, served: Sequence[_Served], history: _TellingHistory, ledger: MemoryLedger) -> FactMemory:
+def _fact(
+    fact: FactMemory,
+    served: Sequence[_Served],
+    history: _TellingHistory,
+    ledger: MemoryLedger,
+    unchosen: Collection[str],
+) -> FactMemory:
     if fact.change == "withdrawal":
         return fact
-    lag = ledger.lag(fact.needle, fact.value, history.about(fact.subject))
+    lag = ledger.lag(fact.needle, fact.value, history.about(fact.subject), unchosen)
     known = lag is not None or ((bool(fact.subject) or not ledger.writes.get(fact.needle)) and not ledger.hides_writes)
     ranks = [
         one.rank(fact.value)

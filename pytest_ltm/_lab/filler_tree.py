@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.agents._adapt import agent_source
-from pytest_ltm.agents.reader.memory import Window, count_tokens, tokens_of
+from pytest_ltm.agents.reader.memory_policies import Window, count_tokens, tokens_of
 from pytest_ltm.agents.reader.reader import Reader
 
 if TYPE_CHECKING:

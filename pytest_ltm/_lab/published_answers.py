@@ -19,7 +19,7 @@ from pytest_ltm.datasets.locomo.metric import official_f1
 from pytest_ltm.datasets.locomo.samples import Category
 from pytest_ltm.datasets.locomo.strict import strict_verdict
 from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis
-from pytest_ltm.datasets.longmemeval.options import TYPES
+from pytest_ltm.datasets.longmemeval.longmemeval_options import TYPES
 from pytest_ltm.datasets.longmemeval.record import is_abstention
 
 if TYPE_CHECKING:
@@ -237,34 +237,30 @@ def _parse_answers(where: str, group: str, row: Any, known: _KnownQuestions) -> 
     if not names:
         raise DatasetError(f"it has no answer: none of {', '.join(_SAID)}")
     kind, category = _kind_of(row, question_id)
-    gold = _gold_text(row, names)
+    values = [row[name] for name in (*_GOLD, "answer") if row.get(name) is not None and name not in names]
+    value = values[0] if values else None
+    if isinstance(value, list):
+        value = value[0] if value else None
+    gold = None if isinstance(value, dict | bool | None) else str(value)
     if gold is None and category is not Category.ADVERSARIAL:
         raise DatasetError(NEEDS_DATA)
     if category is None and kind not in {*TYPES, "abstention"} and not question:
         raise DatasetError(NEEDS_DATA)
     for name in names:
-        said = row[name] if name in row else row.get("response")
-        if isinstance(said, bool) or not isinstance(said, str | int | float):
-            raise DatasetError(f"{name} is {show_value(said)}, not a text")
+        response = row[name] if name in row else row.get("response")
+        if isinstance(response, bool) or not isinstance(response, str | int | float):
+            raise DatasetError(f"{name} is {show_value(response)}, not a text")
         model = name.removesuffix(_PREDICTION) if name.endswith(_PREDICTION) else _text(row, _SYSTEM)
         grade, judge = _grade_of(row)
         yield PublishedAnswer(
             where=where, agent=model, group=group or str(row.get("sample_id") or ""), id=question_id, question=question,
-            gold=gold or "", said=str(said), kind=kind, category=category, grade=grade, judge=judge,
+            gold=gold or "", said=str(response), kind=kind, category=category, grade=grade, judge=judge,
             f1=next((float(row[one]) for one in (f"{model}_f1", *_F1) if _is_share(row.get(one))), None),
         )  # fmt: skip
 
 
 def _text(row: Row, names: Sequence[str]) -> str:
     return next((str(row[name]) for name in names if isinstance(row.get(name), str | int)), "")
-
-
-def _gold_text(row: Row, said: Sequence[str]) -> str | None:
-    values = [row[name] for name in (*_GOLD, "answer") if row.get(name) is not None and name not in said]
-    value = values[0] if values else None
-    if isinstance(value, list):
-        value = value[0] if value else None
-    return None if isinstance(value, dict | bool | None) else str(value)
 
 
 def _kind_of(row: Row, question_id: str) -> tuple[str, Category | None]:

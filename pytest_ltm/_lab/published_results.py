@@ -412,7 +412,7 @@ def build_transcript(rows: Mapping[str, PublishedResult], count: Callable[[str],
 
 def _holds_others(row: PublishedResult, log: Sequence[_LoggedExchange]) -> bool:
     """Return whether a log holds exchanges of others: they belong to those, if their logs are there as well."""
-    return any(said.message not in row.script if row.script else said.filler for said in log)
+    return any(logged.message not in row.script if row.script else logged.filler for logged in log)
 
 
 def _logged_exchanges(log: Iterable[str]) -> list[_LoggedExchange]:

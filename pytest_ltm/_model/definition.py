@@ -160,21 +160,17 @@ def _step_to_json(step: Step) -> dict[str, Any]:
             more["tells"] = {subject: list(values) for subject, values in step.tells.items()}
         return {**text, **about, **more}
     if isinstance(step, Wait):
-        return {"wait": _wait_to_json(step)}
+        data: dict[str, Any] = {}
+        if step.span:
+            data["span"] = float(step.span)
+        if step.tokens:
+            data["tokens"] = step.tokens
+        if step.time:
+            data["time"] = time_to_json(step.time)
+        if step.history:
+            data["history"] = step.history
+        return {"wait": data}
     raise DefinitionError(f"definition: steps: expected Say, Ask or Wait, got {show_value(step)}.")
-
-
-def _wait_to_json(wait: Wait) -> dict[str, Any]:
-    data: dict[str, Any] = {}
-    if wait.span:
-        data["span"] = float(wait.span)
-    if wait.tokens:
-        data["tokens"] = wait.tokens
-    if wait.time:
-        data["time"] = time_to_json(wait.time)
-    if wait.history:
-        data["history"] = wait.history
-    return data
 
 
 def _not_finite(name: str) -> object:

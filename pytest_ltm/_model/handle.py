@@ -222,7 +222,15 @@ class Ltm:
         reply: str = self._send(Say(text, user=user, tells=tells or {}))
         return reply
 
-    def ask(self, text: str, about: Iterable[str] = (), *, answer: str | None = None, user: str = "") -> str:
+    def ask(
+        self,
+        text: str,
+        about: Iterable[str] = (),
+        *,
+        answer: str | None = None,
+        user: str = "",
+        tells: Mapping[str, Sequence[str]] | None = None,
+    ) -> str:
         """Ask a question for credit and return the answer.
 
         Args:
@@ -231,6 +239,7 @@ class Ltm:
                 distance to them is the gap that reports show.
             answer: A reply that earns full marks, "" where any does. Only the control `oracle` sees it.
             user: Whose question it is, as for `say`.
+            tells: The values of which the reply chooses one, by what they are about; otherwise as for `say`.
 
         Returns:
             The agent's answer.
@@ -241,7 +250,7 @@ class Ltm:
         """
         __tracebackhide__ = True
         depends = (about,) if isinstance(about, str) else tuple(about)
-        return self._credited(Ask(text, depends, answer=answer, user=user))
+        return self._credited(Ask(text, depends, answer=answer, user=user, tells=tells or {}))
 
     def user(
         self,

@@ -56,7 +56,10 @@ def fence_answer(answer: str, label: str = "ANSWER") -> str:
 
 def fence_text(text: str, label: str) -> str:
     """Return a text between two lines that occur nowhere in it."""
-    mark = _fence_mark(text)
+    digits = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    while digits[:8] in text:
+        digits = hashlib.sha256(digits.encode()).hexdigest()
+    mark = digits[:8]
     return f"<<<<< {label} {mark}\n{text}\n{mark} {label} >>>>>"
 
 
@@ -99,14 +102,6 @@ def shorten_for_judge(answer: str) -> str:
         return answer
     left_out = len(answer) - _LIMIT
     return f"{answer[: _LIMIT // 2]}\n[… {left_out:,} characters left out …]\n{answer[-_LIMIT // 2 :]}"
-
-
-def _fence_mark(text: str) -> str:
-    """Return eight hexadecimal digits that depend on the text and are not in it: nobody can write them beforehand."""
-    digits = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-    while digits[:8] in text:
-        digits = hashlib.sha256(digits.encode()).hexdigest()
-    return digits[:8]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
 
 
@@ -80,7 +80,16 @@ class Agenda:
         self._entries = entries
         self._position, self._now = position, now
         self._history, self._told = history, 0
-        self._foes = _incompatible_scenarios(entries)
+        # Scenario -> scenarios that may not be open with it; symmetric, and each is its own foe
+        # unless it says.
+        foes: dict[str, set[str]] = {entry.scenario: set() for entry in entries}
+        for entry in entries:
+            if not entry.together:
+                foes[entry.scenario].add(entry.scenario)
+            for other in entry.incompatible & foes.keys():
+                foes[entry.scenario].add(other)
+                foes[other].add(entry.scenario)
+        self._foes = {scenario: frozenset(others) for scenario, others in foes.items()}
         self._blockers = dict.fromkeys(self._foes, 0)
         """How many open examples keep a scenario from starting."""
         self._queues: dict[str, list[int]] = {}
@@ -191,15 +200,3 @@ class Agenda:
         scenario = self._entries[lane].scenario
         queue = self._queues[scenario]
         return bool(queue) and queue[-1] == lane and not self._blockers[scenario]
-
-
-def _incompatible_scenarios(entries: Iterable[AgendaEntry]) -> dict[str, frozenset[str]]:
-    """Return scenario -> scenarios that may not be open with it; symmetric, and each is its own foe unless it says."""
-    foes: dict[str, set[str]] = {entry.scenario: set() for entry in entries}
-    for entry in entries:
-        if not entry.together:
-            foes[entry.scenario].add(entry.scenario)
-        for other in entry.incompatible & foes.keys():
-            foes[entry.scenario].add(other)
-            foes[other].add(entry.scenario)
-    return {scenario: frozenset(others) for scenario, others in foes.items()}

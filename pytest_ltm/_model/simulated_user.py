@@ -198,7 +198,15 @@ class LtmUser:
     def _line(self, reply: str, untold: Sequence[str]) -> UserMessage:
         """Return what a reply says; ValueError, with what is wrong with it, if no user could say that."""
         line = read_line(reply)
-        _refuse_strange(line.text, self.goal)
+        # Raise ValueError for what a person with this goal would not write.
+        message = line.text
+        if len(message) > LONGEST_MESSAGE:
+            raise ValueError(f"gave a message of {len(message):,} characters; at most {LONGEST_MESSAGE:,} are accepted")
+        other = _OTHER_SIDE.search(message)
+        if other is not None:
+            raise ValueError(f"spoke as the assistant: {other[0].strip()!r}")
+        if len(plain_words(self.goal)) >= _GOAL_WORDS and has_phrase(space_delimited(message), self.goal):
+            raise ValueError("repeated its goal instead of pursuing it")
         if not line.text and not line.done:
             raise ValueError("gave no message")
         if not line.text and not self._said:
@@ -235,17 +243,6 @@ def read_line(reply: str) -> UserMessage:
     body, _, last = text.rpartition("\n")
     done = [word.upper() for word in plain_words(last)] == ["DONE"]
     return UserMessage(_LABEL.sub("", body if done else text).strip(), done)
-
-
-def _refuse_strange(message: str, goal: str) -> None:
-    """Raise ValueError for what a person with this goal would not write."""
-    if len(message) > LONGEST_MESSAGE:
-        raise ValueError(f"gave a message of {len(message):,} characters; at most {LONGEST_MESSAGE:,} are accepted")
-    other = _OTHER_SIDE.search(message)
-    if other is not None:
-        raise ValueError(f"spoke as the assistant: {other[0].strip()!r}")
-    if len(plain_words(goal)) >= _GOAL_WORDS and has_phrase(space_delimited(message), goal):
-        raise ValueError("repeated its goal instead of pursuing it")
 
 
 def _fill_template(name: str, **parts: str) -> str:

@@ -71,16 +71,14 @@ class ToldTexts:
         nones: dict[str, None] = {}
         for text in shown:
             ids = self._ids.get(_text_digest(text.strip()))
-            nones.update(dict.fromkeys(ids or (_cut_shown_text(text),)))
+            nones.update(
+                dict.fromkeys(ids or (text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…",))
+            )
         return tuple(nones)
 
 
 def _text_digest(text: str) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
-
-def _cut_shown_text(text: str) -> str:
-    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…"
 
 
 def is_cut(text: str) -> bool:

@@ -152,15 +152,15 @@ class Transcript(Sequence[Exchange]):
         if exchange.told and len(exchange.message) + len(exchange.reply) > _LONG:
             exchange = LongExchange(exchange, self._texts)
         own = 0 if exchange.told else exchange.reply_tokens
-        told = exchange.message_tokens + exchange.reply_tokens - own
+        message_share = exchange.message_tokens + exchange.reply_tokens - own
         counts = own if self.counts == "all" else 0 if self.counts == "told" else min(own, exchange.message_tokens)
         if exchange.alone:
-            told = counts = 0
+            message_share = counts = 0
         else:
             self.remembered.append(exchange)
-        self._told.append(self._told[-1] + told)
+        self._told.append(self._told[-1] + message_share)
         passes = self.counts != "filler" or exchange.kind in ("filler", "history")
-        self._counted.append(self._counted[-1] + (told + counts if passes else 0))
+        self._counted.append(self._counted[-1] + (message_share + counts if passes else 0))
         self._exchanges.append(exchange)
         self._by.setdefault(exchange.by, []).append(exchange)
 

@@ -106,9 +106,21 @@ def load_yaml_scenario(path: str | Path) -> YamlScenario:
     top = _yaml.load_yaml(path)
     fields = top.mapping(("name", "description", "steps", *MARKER), required=("steps",))
     steps = tuple(_parse_step(step) for step in fields["steps"].items("steps"))
-    _check_steps(fields["steps"], steps)
+    field = fields["steps"]
+    texts: list[str] = []
+    for i, item in enumerate(steps):
+        if isinstance(item.step, Say):
+            texts.append(item.step.text)
+        elif isinstance(item.step, Ask):
+            _check_question(field.child(i).child("ask"), item.step, texts)
+    if not any(isinstance(item.step, Ask) for item in steps):
+        raise field.fault("asks nothing, so there is nothing to score; add a step `ask:` with `expect:`.")
+    if not any(item.checks for item in steps):
+        raise field.fault("no question has an `expect:`, so there is nothing to score.")
     return YamlScenario(
-        name=fields["name"].name() if "name" in fields else _name_of(Path(path)),
+        name=fields["name"].name()
+        if "name" in fields
+        else re.sub(r"\W", "_", Path(path).name.removesuffix(SUFFIX), flags=re.ASCII),
         path=str(path),
         description=fields["description"].text() if "description" in fields else "",
         marker={key: read(fields[key]) for key, read in MARKER.items() if key in fields},
@@ -165,19 +177,6 @@ def _parse_check(field: Field) -> YamlCheck:
     return YamlCheck(f"{KINDS[kind]} {', '.join(map(repr, texts))}", kind, texts, field.line or 1)
 
 
-def _check_steps(field: Field, steps: tuple[YamlStep, ...]) -> None:
-    texts: list[str] = []
-    for i, item in enumerate(steps):
-        if isinstance(item.step, Say):
-            texts.append(item.step.text)
-        elif isinstance(item.step, Ask):
-            _check_question(field.child(i).child("ask"), item.step, texts)
-    if not any(isinstance(item.step, Ask) for item in steps):
-        raise field.fault("asks nothing, so there is nothing to score; add a step `ask:` with `expect:`.")
-    if not any(item.checks for item in steps):
-        raise field.fault("no question has an `expect:`, so there is nothing to score.")
-
-
 def _check_question(field: Field, question: Ask, texts: list[str]) -> None:
     if not texts:
         raise field.fault("asks before anything was said: there is nothing to remember yet. Begin with `say:`.")
@@ -185,10 +184,6 @@ def _check_question(field: Field, question: Ask, texts: list[str]) -> None:
         if text not in texts:
             cure = did_you_mean(text, texts)
             raise field.fault(f"`about` names a text that was not said before: {show_value(text)}.{cure}")
-
-
-def _name_of(path: Path) -> str:
-    return re.sub(r"\W", "_", path.name.removesuffix(SUFFIX), flags=re.ASCII)
 
 
 def _parse_skills(field: Field) -> str:

@@ -70,15 +70,13 @@ def scenario_cells(change: Change, name: str) -> tuple[str, ...]:
 
 def _level_cells(level: Level, comparison: Comparison, p: float | None) -> tuple[str, ...]:
     chance = "-" if p is None else p_text(p).replace("= ", "").replace(" ", "")
-    moved = _signed_difference(level.difference, same=comparison.is_identical)
+    difference = level.difference
+    if comparison.is_identical or difference == 0:
+        moved = "0"
+    else:
+        text = f"{difference:+.2f}"
+        moved = f"{difference:+.4f}" if text in ("+0.00", "-0.00") else text
     return f"{level.before:.2f}", f"{level.after:.2f}", moved, _interval_text(comparison), chance
-
-
-def _signed_difference(difference: float, *, same: bool) -> str:
-    if same or difference == 0:
-        return "0"
-    text = f"{difference:+.2f}"
-    return f"{difference:+.4f}" if text in ("+0.00", "-0.00") else text
 
 
 def _interval_text(comparison: Comparison) -> str:

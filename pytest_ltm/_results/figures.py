@@ -156,19 +156,15 @@ def figures_json(column: Column) -> dict[str, Any]:
         first = figures[0]
         value = first.value(column)
         if value is not None and group != first.name:
-            value = _members_json(column, figures)
+            values = {figure: figure.value(column) for figure in figures}
+            value = {
+                figure.name.partition(".")[2]: value
+                for figure, value in values.items()
+                if value is not None or figure.missing != "absent"
+            }
         if value is not None or first.missing == "null":
             record[group] = value
     return record
-
-
-def _members_json(column: Column, figures: Sequence[Figure]) -> dict[str, Any]:
-    values = {figure: figure.value(column) for figure in figures}
-    return {
-        figure.name.partition(".")[2]: value
-        for figure, value in values.items()
-        if value is not None or figure.missing != "absent"
-    }
 
 
 def figures_schema() -> tuple[dict[str, Any], list[str]]:

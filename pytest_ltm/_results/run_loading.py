@@ -31,7 +31,7 @@ from pytest_ltm._storage.errors import ConfigurationError, LtmError, did_you_mea
 from pytest_ltm._storage.schema import from_record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
 
 _RESULTS = "*/results.json"
@@ -94,7 +94,16 @@ def read_run(path: Path) -> LoadedRun:
     if not conversation_folders:
         why = f": {notices[0]}" if notices else "; a run folder has a results.json for each conversation"
         raise LtmError(f"{path}: no results to report{why}")
-    conversation_folders = _in_order(conversation_folders, summary)
+    plan = summary.get("plan")
+    named = list(plan.get("agents") or ()) if isinstance(plan, dict) else []
+    agents = [*named, *sorted({each.result.agent for each in conversation_folders} - set(named))]
+
+    def place(folder: ConversationFolder) -> tuple[int, float, str, int, str]:
+        result, trial = folder.result, folder.result.name.planned_name.trial
+        number = int(trial) if trial.isdecimal() else 0
+        return agents.index(result.agent), result.span or inf, result.span_label, number, result.trial
+
+    conversation_folders = sorted(conversation_folders, key=place)
     result = RunResult(
         run_id=path.resolve().name,
         conversations=tuple(each.result for each in conversation_folders),
@@ -128,31 +137,15 @@ def results_in(path: Path) -> tuple[list[ConversationFolder], list[str]]:
 
 def suite_of(plan: object) -> str:
     """Return the suite's name and version as tables show it; "" where files of definitions were played, or none is."""
-    said = plan if isinstance(plan, dict) else {}
-    if not said.get("suite") or said.get("definitions"):
+    plan_fields = plan if isinstance(plan, dict) else {}
+    if not plan_fields.get("suite") or plan_fields.get("definitions"):
         return ""
-    return " ".join(str(said[name]) for name in ("suite", "suite_version") if said.get(name) is not None)
+    return " ".join(str(plan_fields[name]) for name in ("suite", "suite_version") if plan_fields.get(name) is not None)
 
 
 def prechecks_in(path: Path) -> tuple[Precheck, ...]:
     """Return what agents and judge of a run folder were asked before the first conversation."""
     return (*probe_rows.probe_prechecks(path), *judge_precheck.judge_prechecks(path))
-
-
-def _in_order(
-    conversation_folders: Sequence[ConversationFolder], summary: Mapping[str, Any]
-) -> list[ConversationFolder]:
-    """Return agents in the order of the run, their spans from the shortest to the longest."""
-    plan = summary.get("plan")
-    named = list(plan.get("agents") or ()) if isinstance(plan, dict) else []
-    agents = [*named, *sorted({each.result.agent for each in conversation_folders} - set(named))]
-
-    def place(folder: ConversationFolder) -> tuple[int, float, str, int, str]:
-        result, trial = folder.result, folder.result.name.planned_name.trial
-        number = int(trial) if trial.isdecimal() else 0
-        return agents.index(result.agent), result.span or inf, result.span_label, number, result.trial
-
-    return sorted(conversation_folders, key=place)
 
 
 def _read_json_object(path: Path) -> dict[str, Any]:

@@ -201,7 +201,10 @@ def describe_error(error: BaseException) -> str:
     short = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
     # Control characters of a foreign text must not drive the terminal that shows the error.
     short = "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in short)
-    first = _first_within(error)
+    # The first exception of a group: the group's own text only counts them.
+    parts = getattr(error, "exceptions", None)
+    first = parts[0] if isinstance(parts, tuple) and parts else None
+    first = first if isinstance(first, BaseException) else None
     within = "" if first is None else f" [{describe_error(first)}]"
     return f"{name}: {short}{within}" if short else f"{name}{within}"
 
@@ -211,13 +214,6 @@ for _public in (
     FillerError, JudgeError, UserError, TokenizerError, LtmInternalError,
 ):  # fmt: skip
     _public.__module__ = "pytest_ltm"  # where users import it from: so tracebacks and pytest's summary call it
-
-
-def _first_within(error: BaseException) -> BaseException | None:
-    """Return the first exception of a group: the group's own text only counts them."""
-    parts = getattr(error, "exceptions", None)
-    first = parts[0] if isinstance(parts, tuple) and parts else None
-    return first if isinstance(first, BaseException) else None
 
 
 _LONGEST = 300

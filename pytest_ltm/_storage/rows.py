@@ -65,12 +65,23 @@ def json_in(raw: bytes, where: str) -> Any:
         raise DatasetError(f"{where}: {no_json(raw, error)}") from error
 
 
+AT_ONCE = 100_000_000
+"""Bytes that a file, or a part of one, may have that is in memory as a whole."""
+
+
 def json_of(path: Path) -> Any:
-    """Return the value of a JSON file; DatasetError if it cannot be read or is not JSON."""
+    """Return the value of a JSON file; DatasetError if it cannot be read, is not JSON, or too large."""
     try:
+        check_size(path.stat().st_size, str(path))
         return json_in(path.read_bytes(), str(path))
     except OSError as error:
         raise DatasetError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def check_size(size: int, where: str) -> None:
+    """Raise DatasetError for so many bytes that they should not be in memory as a whole."""
+    if size > AT_ONCE:
+        raise DatasetError(f"{where}: has {size:,} bytes, and at most {AT_ONCE:,} are read at once. Split it up")
 
 
 def no_json(raw: bytes, error: Exception) -> str:

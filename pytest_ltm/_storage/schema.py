@@ -274,24 +274,21 @@ class _YamlReader:
         if depth <= 0:
             raise self._error(node, f"nested more than {DEPTH} levels deep")
         if node.id == "mapping":
-            return self._mapping(loader, node, path, depth)
+            data: dict[str, Any] = {}
+            for key_node, value_node in node.value:
+                key = self._scalar(loader, key_node) if key_node.id == "scalar" else None
+                if not isinstance(key, str):
+                    raise self._error(key_node, "a name in a mapping is a text; write it in quotes")
+                if key in data:
+                    raise self._error(key_node, f"the name {show_value(key)} appears twice in one mapping")
+                below = f"{path}.{key}" if path else key
+                self.lines[below] = key_node.start_mark.line + 1
+                data[key] = self.value(loader, value_node, below, depth - 1)
+            return data
         if node.id == "sequence":
             items = enumerate(node.value)
             return [self.value(loader, item, f"{path}[{i}]", depth - 1) for i, item in items]
         return self._scalar(loader, node)
-
-    def _mapping(self, loader: Any, node: Any, path: str, depth: int) -> dict[str, Any]:
-        data: dict[str, Any] = {}
-        for key_node, value_node in node.value:
-            key = self._scalar(loader, key_node) if key_node.id == "scalar" else None
-            if not isinstance(key, str):
-                raise self._error(key_node, "a name in a mapping is a text; write it in quotes")
-            if key in data:
-                raise self._error(key_node, f"the name {show_value(key)} appears twice in one mapping")
-            below = f"{path}.{key}" if path else key
-            self.lines[below] = key_node.start_mark.line + 1
-            data[key] = self.value(loader, value_node, below, depth - 1)
-        return data
 
     def _scalar(self, loader: Any, node: Any) -> Any:
         try:

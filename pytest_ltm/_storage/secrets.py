@@ -169,7 +169,13 @@ class _Known:
         if (name, value) in self._values:
             return
         self._values.add((name, value))
-        for form in _written_forms(value):
+        # A value as it may be written: by itself, in JSON, as a repr, in HTML, line by line.
+        forms: set[str] = set()
+        for text in _secret_parts(value):
+            forms |= {text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1], repr(text)[1:-1]}
+            forms |= {html.escape(text), text.encode("utf-8", "replace").decode(), text.replace("/", "\\/")}
+        forms |= {json.dumps(form, ensure_ascii=ascii_only)[1:-1] for form in forms for ascii_only in (False, True)}
+        for form in {form for form in forms if len(form) >= SHORTEST}:
             self._forms.plain.setdefault(form, name)
         for form in _encoded_forms(value):
             (self._forms.encoded if _may_be_encoded(form) else self._forms.plain).setdefault(form, name)
@@ -192,16 +198,6 @@ def _of_secrets(data: Mapping[Any, Any]) -> dict[Any, Any]:
 
 
 _KNOWN = _Known(os.environ)
-
-
-def _written_forms(value: str) -> set[str]:
-    """Return a value as it may be written: by itself, in JSON, as a repr, in HTML, line by line."""
-    forms: set[str] = set()
-    for text in _secret_parts(value):
-        forms |= {text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1], repr(text)[1:-1]}
-        forms |= {html.escape(text), text.encode("utf-8", "replace").decode(), text.replace("/", "\\/")}
-    forms |= {json.dumps(form, ensure_ascii=ascii_only)[1:-1] for form in forms for ascii_only in (False, True)}
-    return {form for form in forms if len(form) >= SHORTEST}
 
 
 def _encoded_forms(value: str) -> Iterator[str]:

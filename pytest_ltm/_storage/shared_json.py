@@ -45,7 +45,9 @@ class Shared:
         try:
             with filelock.FileLock(self._lock_path, timeout=LONGEST_WAIT, poll_interval=_POLL):
                 value = alter(self._value())
-                self._write(value)
+                text = json.dumps(value, allow_nan=False).encode()
+                self._new_path.write_bytes(text)
+                _retry_on_windows(lambda: os.replace(self._new_path, self.path))  # noqa: PTH105 - quicker, and the same
         except filelock.Timeout as error:
             raise LtmError(
                 f"{self.path} was locked by another process for {LONGEST_WAIT:g} s. Is one of them "
@@ -69,11 +71,6 @@ class Shared:
         if not isinstance(value, dict):
             raise LtmError(f"{self.path} is not a JSON object: {text[:40]!r}. Remove it to start over")
         return value
-
-    def _write(self, value: dict[str, Any]) -> None:
-        text = json.dumps(value, allow_nan=False).encode()
-        self._new_path.write_bytes(text)
-        _retry_on_windows(lambda: os.replace(self._new_path, self.path))  # noqa: PTH105 - quicker, and the same
 
 
 def _retry_on_windows(call: Callable[[], Any]) -> Any:

@@ -125,9 +125,21 @@ class AgentSource:
                         "at once. Make another one in each call, or give --ltm-concurrency=1"
                     )
                 if not keeps_users:
-                    self._put_back(agent, door)
+                    having = capabilities_of(agent)
+                    if "Resettable" in having:
+                        door.call("could not be reset", cast("Resettable", agent).reset)
+                    elif "Stateless" not in having and not _takes_conversation_id(agent):
+                        raise AgentError(
+                            self.refusal or _single_conversation_refusal(self.spec, "the same object from each call")
+                        )
             else:
-                self._remember(made)
+                # Weakly: an isolated run makes thousands of agents, and each may hold a whole memory.
+                self._made = [earlier for earlier in self._made if earlier() is not None]
+                try:
+                    self._made.append(weakref.ref(made))
+                except TypeError:
+                    if not self.owned:
+                        self._made.append(lambda: made)
             if _takes_conversation_id(agent):
                 door.call("could not be started", cast("Any", agent).start, **{CONVERSATION_ID_PARAMETER: name})
             if keeps_users:
@@ -174,28 +186,12 @@ class AgentSource:
             raise AgentError(f"agent {self.spec!r}: configuration() returned {shown(told_by_it)}, not a mapping")
         return told_by_it if self.settings is None else {"file": self.settings, "agent": told_by_it}
 
-    def _put_back(self, agent: Agent, door: ForeignCaller[AgentError]) -> None:
-        having = capabilities_of(agent)
-        if "Resettable" in having:
-            door.call("could not be reset", cast("Resettable", agent).reset)
-        elif "Stateless" not in having and not _takes_conversation_id(agent):
-            raise AgentError(self.refusal or _single_conversation_refusal(self.spec, "the same object from each call"))
-
     def _door(self, fatal: Fatal, timeout: float | None = None) -> ForeignCaller[AgentError]:
         """Return what calls code of an agent that nobody talks to yet; its traceback is shown nowhere."""
         return ForeignCaller(
             f"agent {self.spec!r}", error=AgentError, callee=_awaited if self._is_async else self.given,
             timeout=timeout, fatal=(*fatal, AgentUnavailable), placed=True,
         )  # fmt: skip
-
-    def _remember(self, made: object) -> None:
-        # Weakly: an isolated run makes thousands of agents, and each may hold a whole memory.
-        self._made = [earlier for earlier in self._made if earlier() is not None]
-        try:
-            self._made.append(weakref.ref(made))
-        except TypeError:
-            if not self.owned:
-                self._made.append(lambda: made)
 
 
 def dotted_source(spec: str, *, base: Path | None = None, hint: str = "") -> AgentSource:

@@ -81,6 +81,7 @@ class AgentCaller:
         self._saved: bytes | None = None
         """The agent's state, where it is known and nothing was said since."""
         self._state_bytes = 0
+        """Of its last state, and of what it was told since."""
         self._told_time: datetime | None = None
         self._saving = self._talking = 0.0
         """Seconds that its calls took."""
@@ -111,6 +112,7 @@ class AgentCaller:
             raise AgentFault(
                 f"{self._door.who} cannot be told whose message it was: its accept() has no parameter `user`"
             )
+        self._state_bytes += len(message) + len(reply)
         took = self._persist(
             partial(self._accept, message, reply, user), f"{message}\n{reply}", saves=self.saves_cheaply
         )
@@ -130,8 +132,8 @@ class AgentCaller:
 
     @property
     def saves_cheaply(self) -> bool:
-        """Whether saving has taken less time than talking so far, or next to none."""
-        return self._saving <= self._talking + SAVING
+        """Whether saving has taken less time than talking so far, or next to none, and the state is not vast."""
+        return self._saving <= self._talking + SAVING and self._state_bytes <= VAST
 
     def reset(self) -> None:
         """Have a Resettable agent forget everything; AgentFault if it will not."""

@@ -168,17 +168,14 @@ class CommandAgent:
         try:
             answer = self._process.ask(request, wanted=wanted, seconds=self._settings.timeout)
         except OutOfStep as error:
-            raise self._out_of_step(str(error)) from None
+            process = self._process
+            self._kill()
+            raise AgentFault(
+                f"{self._called()} {error}{process.last_words()}", fatal=not self._can_be_put_back()
+            ) from None
         if "error" in answer:
             raise AgentError(f"{self._called()} told an error: {shorten_foreign_text(str(answer['error']))}")
         return answer
-
-    def _out_of_step(self, what: str) -> AgentFault:
-        """End the process, and return the fault: fatal if what it knew is lost with it."""
-        process = self._process
-        self._kill()
-        said = "" if process is None else process.last_words()
-        return AgentFault(f"{self._called()} {what}{said}", fatal=not self._can_be_put_back())
 
     def _kill(self) -> None:
         if self._process is not None:

@@ -50,7 +50,16 @@ def hide_folder(folder: Path) -> None:
             with os.scandir(around) as entries:
                 for entry in entries:
                     if entry.name != below.name and not entry.is_symlink():
-                        _allow(rules, entry)
+                        # Allow to read what an entry is or holds; nothing if it has gone meanwhile, or cannot
+                        # have a rule.
+                        assert sys.platform == "linux"
+                        with contextlib.suppress(OSError):
+                            descriptor = os.open(entry.path, os.O_PATH | os.O_NOFOLLOW)
+                            try:
+                                rights = _READ_FILE | _REFER if entry.is_dir(follow_symlinks=False) else _READ_FILE
+                                _syscall(_ADD_RULE, rules, _PATH_BENEATH, struct.pack("=Qi", rights, descriptor), 0)
+                            finally:
+                                os.close(descriptor)
             below = around
         libc = ctypes.CDLL(None, use_errno=True)
         if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) or _syscall(_RESTRICT_SELF, rules, 0):
@@ -62,18 +71,6 @@ def hide_folder(folder: Path) -> None:
 def _refusal(folder: Path) -> AgentError:
     why = os.strerror(ctypes.get_errno())
     return AgentError(f"an agent's process cannot be kept from reading {str(folder)!r}: {why}")
-
-
-def _allow(rules: int, entry: os.DirEntry[str]) -> None:
-    """Allow to read what an entry is or holds; nothing if it has gone meanwhile, or cannot have a rule."""
-    assert sys.platform == "linux"
-    with contextlib.suppress(OSError):
-        descriptor = os.open(entry.path, os.O_PATH | os.O_NOFOLLOW)
-        try:
-            rights = _READ_FILE | _REFER if entry.is_dir(follow_symlinks=False) else _READ_FILE
-            _syscall(_ADD_RULE, rules, _PATH_BENEATH, struct.pack("=Qi", rights, descriptor), 0)
-        finally:
-            os.close(descriptor)
 
 
 def _syscall(number: int, *arguments: int | bytes | None) -> int:

@@ -432,17 +432,15 @@ def make_http(url: str, parameters: Field) -> AgentSource:
     """Return the source of the agents at a URL; AgentError or DefinitionError for settings that cannot work."""
     settings = read_settings(url, parameters)
     if not is_keyless():
-        _need_client()
+        try:
+            import httpx2  # noqa: F401 - an extra
+        except ImportError:
+            raise AgentError(
+                "agents behind HTTP need httpx2. Install it with: pip install 'pytest-ltm[http]'"
+            ) from None
     made = agent_source(lambda: HttpAgent(settings), spec=url)
     made.given = Promised(settings.capabilities, settings.max_message_tokens, frozenset(settings.numbers))
     return made
-
-
-def _need_client() -> None:
-    try:
-        import httpx2  # noqa: F401 - an extra
-    except ImportError:
-        raise AgentError("agents behind HTTP need httpx2. Install it with: pip install 'pytest-ltm[http]'") from None
 
 
 def _new_id() -> str:

@@ -153,7 +153,20 @@ class WebPerson:
         import asyncio
 
         self._number += 1
-        asked = self._message(message)
+        unheard, shortened = self._told, self._choices.filler == "shortened"
+        shown = [
+            _mailbox.NoReplyMessage(_shorten_line(one.message), _shorten_line(one.reply)) for one in unheard[-REMINDED:]
+        ]
+        asked = _mailbox.HumanPrompt(
+            id=_mailbox.message_id(self._number, message),
+            number=self._number,
+            text=_encodable_text(message),
+            now=self._now,
+            told=tuple(shown if shortened else unheard),
+            more=len(unheard) - len(shown) if shortened else 0,
+            filler=self._choices.filler,
+            notes=self._choices.notes,
+        )
         self._box.ask(asked)
         while (answer := self._box.answer(asked)) is None:  # noqa: ASYNC110 - another process answers
             await asyncio.sleep(_LOOK)
@@ -173,22 +186,6 @@ class WebPerson:
     def configuration(self) -> Mapping[str, Any]:
         """Return that it is a person, and on what terms."""
         return {"human": "web", **to_record(self._choices)}
-
-    def _message(self, text: str) -> _mailbox.HumanPrompt:
-        told, shortened = self._told, self._choices.filler == "shortened"
-        shown = [
-            _mailbox.NoReplyMessage(_shorten_line(one.message), _shorten_line(one.reply)) for one in told[-REMINDED:]
-        ]
-        return _mailbox.HumanPrompt(
-            id=_mailbox.message_id(self._number, text),
-            number=self._number,
-            text=_encodable_text(text),
-            now=self._now,
-            told=tuple(shown if shortened else told),
-            more=len(told) - len(shown) if shortened else 0,
-            filler=self._choices.filler,
-            notes=self._choices.notes,
-        )
 
 
 class HumanTestTerms(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

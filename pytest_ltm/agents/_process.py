@@ -98,17 +98,17 @@ class LineProcess:
         options |= {"cwd": folder, "env": environment, "start_new_session": True}
         if not _HAS_GUARD:
             return subprocess.Popen(command, **options)  # noqa: S603 - the command is the user's own
-        (held, self._lifeline), (told, ready) = os.pipe(), os.pipe()
+        (held, self._lifeline), (status, ready) = os.pipe(), os.pipe()
         try:
             process = subprocess.Popen(guarded_command(command, held, ready), pass_fds=(held, ready), **options)  # noqa: S603 - as above
         except BaseException:
-            os.close(told)
+            os.close(status)
             self._let_go()
             raise
         finally:
             os.close(held)
             os.close(ready)
-        with os.fdopen(told, "rb") as pipe:
+        with os.fdopen(status, "rb") as pipe:
             fault = pipe.read()
         if fault:
             self._let_go()
@@ -178,7 +178,14 @@ class LineProcess:
 
     def last_words(self) -> str:
         """Return a sentence about the end of its stderr, to follow another one; "" if it said nothing."""
-        texts = _telling_stderr(list(self._tail))
+        # The last lines of a process; of a Python that crashed the first ones of what it said
+        # about that.
+        lines = list(self._tail)
+        crash = next((number for number, line in enumerate(lines) if line.startswith("Fatal Python error")), None)
+        if crash is None:
+            texts = lines[-TAIL:]
+        else:
+            texts = [line for line in lines[crash:] if line and "most recent call first" not in line][:TAIL]
         if not texts:
             return ""
         # By name: the journals of equal runs are equal, wherever they are.
@@ -222,14 +229,6 @@ def _parse_answer_line(line: bytes) -> dict[str, Any]:
         return answer
     shown = shorten_foreign_text(line.decode("utf-8", "replace"))
     raise OutOfStep(f"wrote something to stdout that is not a JSON object: {shown}. Let it print to stderr")
-
-
-def _telling_stderr(lines: list[str]) -> list[str]:
-    """Return the last lines of a process; of a Python that crashed the first ones of what it said about that."""
-    crash = next((number for number, line in enumerate(lines) if line.startswith("Fatal Python error")), None)
-    if crash is None:
-        return lines[-TAIL:]
-    return [line for line in lines[crash:] if line and "most recent call first" not in line][:TAIL]
 
 
 def _write_lines(pipe: IO[bytes], lines: queue.SimpleQueue[bytes | None]) -> None:

@@ -86,32 +86,6 @@ def _child_pids() -> list[int]:
     return numbers
 
 
-def _kill_all(child: int) -> None:
-    """Kill the child's group and every descendant: those of whom we kill become our children."""
-    with contextlib.suppress(OSError):
-        os.killpg(child, signal.SIGKILL)
-    with contextlib.suppress(ChildProcessError):
-        while True:
-            for pid in _child_pids() if _IS_LINUX else [child]:
-                with contextlib.suppress(OSError):
-                    os.kill(pid, signal.SIGKILL)
-            os.waitpid(-1, 0)
-
-
-def _end_as(status: int) -> None:
-    """End as the child has."""
-    if os.WIFSIGNALED(status):
-        import resource
-
-        number = os.WTERMSIG(status)
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # one core file is enough
-        if number != signal.SIGKILL:
-            signal.signal(number, signal.SIG_DFL)
-        signal.set_wakeup_fd(-1)
-        os.kill(os.getpid(), number)
-    os._exit(os.WEXITSTATUS(status))
-
-
 def main() -> None:
     """Start the command of the command line and watch over it."""
     parent, lifeline, ready = map(int, sys.argv[1:4])
@@ -133,8 +107,24 @@ def main() -> None:
     for pipe in range(3):  # the child's alone: who reads them sees when it closes them
         os.dup2(nowhere, pipe)
     status = _watch_child(child, parent, lifeline, woken)
-    _kill_all(child)
-    _end_as(status)
+    with contextlib.suppress(OSError):
+        os.killpg(child, signal.SIGKILL)
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            for pid in _child_pids() if _IS_LINUX else [child]:
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+            os.waitpid(-1, 0)
+    if os.WIFSIGNALED(status):
+        import resource
+
+        ended_by = os.WTERMSIG(status)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # one core file is enough
+        if ended_by != signal.SIGKILL:
+            signal.signal(ended_by, signal.SIG_DFL)
+        signal.set_wakeup_fd(-1)
+        os.kill(os.getpid(), ended_by)
+    os._exit(os.WEXITSTATUS(status))
 
 
 if __name__ == "__main__":

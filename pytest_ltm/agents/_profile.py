@@ -22,7 +22,7 @@ from pytest_ltm.agents._padding import PADDING_CAPABILITIES, Padding, padded_spe
 from pytest_ltm.agents._registry import EMBEDDED
 from pytest_ltm.agents._timestamped import Timing
 from pytest_ltm.agents._unbuilt import Offer, Remembering
-from pytest_ltm.agents.reader.memory import count_tokens, make_memory
+from pytest_ltm.agents.reader.memory_policies import count_tokens, make_memory
 from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.fillers import answers_of, reply_of
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pytest_ltm._storage.clock import Clock
     from pytest_ltm.agents._adapt import AgentSource
     from pytest_ltm.agents._unbuilt import FixedContext
-    from pytest_ltm.agents.reader.memory import Memory
+    from pytest_ltm.agents.reader.memory_policies import Memory
 
 E = TypeVar("E", bound=events.Event)
 
@@ -235,7 +235,21 @@ def _profile_of_given(source: AgentSource) -> Profile:
     spec = spec_within(source)
     kind, _, argument = spec.partition(":")
     if isinstance(source.given, Offer):
-        return _chat_profile(source.given)
+        offer = source.given
+        from pytest_ltm.agents._chat_agent import longest_message
+
+        shown, context = offer.shown, offer.shown.context
+        whole = "the whole conversation, as nobody knows the model's own limit without context=N,"
+        words = whole if context is None else f"the newest {context:,} tokens,"
+        answers = FORGETS_NOTHING if context is None else make_reader("window", str(context))
+        return Profile(
+            capabilities=capabilities_of_class(offer.agent),
+            max_message_tokens=longest_message(context),
+            reads=lambda: ChatModelReader(shown, offer.model.max_tokens),
+            policy=f"{words} sent again with each message{_most_out(offer.model.max_tokens)}",
+            answers=answers,
+            longest_reply=offer.model.max_tokens,
+        )
     if isinstance(source.given, Promised):
         return _make_profile(source.given.capabilities, source.given.max_message_tokens)
     if kind in EMBEDDED or isinstance(source.given, Remembering):
@@ -275,41 +289,8 @@ def _make_profile(having: frozenset[str], limit: object) -> Profile:
     return Profile(capabilities=having, max_message_tokens=most)
 
 
-def _chat_profile(offer: Offer) -> Profile:
-    from pytest_ltm.agents._chat_agent import longest_message
-
-    shown, context = offer.shown, offer.shown.context
-    whole = "the whole conversation, as nobody knows the model's own limit without context=N,"
-    words = whole if context is None else f"the newest {context:,} tokens,"
-    answers = FORGETS_NOTHING if context is None else make_reader("window", str(context))
-    return Profile(
-        capabilities=capabilities_of_class(offer.agent),
-        max_message_tokens=longest_message(context),
-        reads=lambda: ChatModelReader(shown, offer.model.max_tokens),
-        policy=f"{words} sent again with each message{_most_out(offer.model.max_tokens)}",
-        answers=answers,
-        longest_reply=offer.model.max_tokens,
-    )
-
-
 def _most_out(longest_reply: int | None) -> str:
     return "" if longest_reply is None else f"; out: at most {longest_reply:,} for each reply"
-
-
-def _memory_profile(given: Remembering, make: Callable[[], Any]) -> Profile:
-    """Return what is known of a memory system; one that thinks by rules answers for itself."""
-    from pytest_ltm.agents._memory import CAPABILITIES as REMEMBERS
-
-    return Profile(
-        capabilities=REMEMBERS,
-        max_message_tokens=given.longest,
-        reads=lambda: Filled(given.most),
-        policy=f"up to {given.most:,} tokens for each reply; calls for other thinking are left out"
-        f"{_most_out(given.longest_reply)}",
-        answers=make if given.free else FORGETS_NOTHING,
-        longest_reply=given.longest_reply,
-        brief=given.free,
-    )
 
 
 def _padded_profile(padding: Padding) -> Profile:
@@ -326,7 +307,20 @@ def _padded_profile(padding: Padding) -> Profile:
 
 def _embedded_profile(kind: str, argument: str, source: AgentSource) -> Profile:
     if isinstance(source.given, Remembering):
-        return _memory_profile(source.given, source.make)
+        # What is known of a memory system; one that thinks by rules answers for itself.
+        given = source.given
+        from pytest_ltm.agents._memory import CAPABILITIES as REMEMBERS
+
+        return Profile(
+            capabilities=REMEMBERS,
+            max_message_tokens=given.longest,
+            reads=lambda: Filled(given.most),
+            policy=f"up to {given.most:,} tokens for each reply; calls for other thinking are left out"
+            f"{_most_out(given.longest_reply)}",
+            answers=source.make if given.free else FORGETS_NOTHING,
+            longest_reply=given.longest_reply,
+            brief=given.free,
+        )
     if kind == "length-bias" and Bias.parse_bias(argument).model is not None:
         return Profile(capabilities=capabilities_of_class(ContextWindowAgent))
     if isinstance(source.given, Padding) and not is_free(spec_within(source)):

@@ -206,7 +206,7 @@ def _make_cheat(name: str) -> Callable[[str], AgentSource]:
     """Return what makes a cheat of the lab, which no run needs unless one is named."""
 
     def make(argument: str) -> AgentSource:
-        cheats = importlib.import_module("pytest_ltm._lab.cheats")
+        cheats = importlib.import_module("pytest_ltm._lab.cheat_agents")
         cheat: AgentSource = cheats.CHEATS[name](argument)
         return cheat
 
@@ -255,7 +255,7 @@ ADAPTERS: dict[str, Callable[[str, Field], AgentSource]] = {
     "human": _lazy_adapter("_human", "make_human"),
     "mcp": _lazy_adapter("_mcp", "make_mcp"),
     **{kind: functools.partial(_chat, kind) for kind in KINDS},
-    "store": _lazy_adapter("_store", "make_store"),
+    "store": _lazy_adapter("_mcp", "make_store"),
     "ts": lambda argument, parameters: _timed(argument, parameters, find_agent),
     "memory": _lazy_adapter("_memory", "make_memory"),
 }
@@ -289,18 +289,16 @@ def agent_from_yaml(
     AgentError that names file and line.
     """
     try:
-        return _from_file(load_yaml(_yaml_file(spec, base)), spec, base, find, apart)
+        places = [Path(spec).expanduser(), *([base / spec] if base is not None else [])]
+        result = next((place for place in places if place.is_file()), None)
+        if result is None:
+            folders = " or ".join(
+                repr(str(folder)) for folder in dict.fromkeys([Path.cwd(), *([base] if base else [])])
+            )
+            raise AgentError(f"agent {spec!r}: there is no such file in {folders}")
+        return _from_file(load_yaml(result), spec, base, find, apart)
     except DefinitionError as error:
         raise AgentError(str(error)) from None
-
-
-def _yaml_file(spec: str, base: Path | None) -> Path:
-    places = [Path(spec).expanduser(), *([base / spec] if base is not None else [])]
-    result = next((place for place in places if place.is_file()), None)
-    if result is None:
-        folders = " or ".join(repr(str(folder)) for folder in dict.fromkeys([Path.cwd(), *([base] if base else [])]))
-        raise AgentError(f"agent {spec!r}: there is no such file in {folders}")
-    return result
 
 
 def _from_file(
@@ -322,7 +320,9 @@ def _from_file(
     if has_path and apart is not None and (own or apart.every):
         return apart.source(spec, base=base, settings=settings)
     if kind in ADAPTERS:
-        _only_names(fields.get("env"), secret, kind)
+        field = fields.get("env")
+        if field is not None and secret:
+            raise field.fault(f"for {kind!r} agents, expected a list of names that must be set, such as [MY_KEY].")
         source = replace(ADAPTERS[kind](argument, parameters), kind=kind)
     elif Path(agent).suffix.lower() in {".yml", ".yaml"}:
         raise fields["agent"].fault(f"{agent!r} is a file again. Write the spec of an agent.")
@@ -362,11 +362,6 @@ def _variable_name(name: str, field: Field) -> str:
     if not value:
         raise field.fault(f"the environment variable {name!r} is not set.")
     return value
-
-
-def _only_names(field: Field | None, secret: Mapping[str, str], kind: str) -> None:
-    if field is not None and secret:
-        raise field.fault(f"for {kind!r} agents, expected a list of names that must be set, such as [MY_KEY].")
 
 
 def _bind_parameters(given: object, parameters: Field, secret: Mapping[str, str]) -> object:

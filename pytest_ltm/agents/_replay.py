@@ -10,8 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from pytest_ltm._engine.recording_folder import JOURNAL
 from pytest_ltm._engine.rescore import Playback, as_recorded
-from pytest_ltm._engine.resume import JOURNAL
 from pytest_ltm._journal import events
 from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._journal.result import ConversationName
@@ -229,19 +229,19 @@ def find_recordings(argument: str, ltm_dir: Path | None = None) -> Recordings:
     if (path / JOURNAL).is_file():
         return Recordings(argument, path, {"": path / JOURNAL})
     runs = ltm_dir or Path(LTM_DIR)
-    said, slash, label = argument.rpartition("/")
-    if not path.is_dir() and slash and (any(Path(said).glob(f"*/{JOURNAL}")) or _is_run(said, runs)):
-        return _of_run(argument, _recording_folder(argument, said, runs), label)
+    recording, slash, label = argument.rpartition("/")
+    if not path.is_dir() and slash and (any(Path(recording).glob(f"*/{JOURNAL}")) or _is_run(recording, runs)):
+        return _of_run(argument, _recording_folder(argument, recording, runs), label)
     return _of_run(argument, _recording_folder(argument, argument, runs), None)
 
 
 def resolve_latest(spec: str, ltm_dir: Path) -> str:
     """Return a spec with the id of the latest run in place of `latest`: soon it is another one."""
     kind, _, argument = spec.partition(":")
-    said, slash, label = argument.partition("/")
-    if (kind, said) != ("replay", LATEST) or Path(argument).exists():
+    recording, slash, label = argument.partition("/")
+    if (kind, recording) != ("replay", LATEST) or Path(argument).exists():
         return spec
-    return f"{kind}:{_recording_folder(argument, said, ltm_dir).name}{slash}{label}"
+    return f"{kind}:{_recording_folder(argument, recording, ltm_dir).name}{slash}{label}"
 
 
 def _is_run(text: str, runs: Path) -> bool:

@@ -70,7 +70,8 @@ class _Where(Struct, frozen=True):
     how: Processes
 
     def started(self, stderr: Path | None = None) -> LineProcess:
-        command = [sys.executable, *_interpreter_flags(), "-c", _BOOT, repr(sys.path)]
+        texts: list[str] = getattr(subprocess, "_args_from_interpreter_flags", list)()
+        command = [sys.executable, *texts, "-c", _BOOT, repr(sys.path)]
         return LineProcess(command, folder=None, more={}, stderr=stderr)
 
     def begin(self, **more: Any) -> dict[str, Any]:
@@ -96,12 +97,6 @@ class _Where(Struct, frozen=True):
         if "error" in answer:
             raise AgentUnavailable(answer["error"]) from _remote_cause(answer)
         return Promised(frozenset(answer["named"]), answer["max_message_tokens"])
-
-
-def _interpreter_flags() -> list[str]:
-    """Return what makes another interpreter behave as this one."""
-    texts: list[str] = getattr(subprocess, "_args_from_interpreter_flags", list)()
-    return texts
 
 
 def _own_limit(limit: float | None) -> float | None:

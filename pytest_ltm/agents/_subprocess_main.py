@@ -92,7 +92,15 @@ class _Child:
             self._hidden = Path(hidden).resolve()
             hide_folder(self._hidden)
         with allow_missing_keys() if request.get("keyless") else contextlib.nullcontext():
-            source = _source_of_request(request)
+            # Where the agents come from; what few need is imported here, as each conversation waits
+            # for imports.
+            spec, base = request["agent"], None if request["base"] is None else Path(request["base"])
+            if not request["is_file"]:
+                source = dotted_source(spec, base=base)
+            else:
+                from pytest_ltm.agents._registry import find_agent
+
+                source = find_agent(spec, base=base)
         _check_source(source)
         if request.get("look"):
             from pytest_ltm.agents._profile import profile_of
@@ -134,7 +142,10 @@ class _Child:
         }
 
     def _save(self, _: dict[str, Any]) -> dict[str, Any]:
-        return {"state": base64.b64encode(_state_bytes(self._call("save"))).decode()}
+        given = self._call("save")
+        if not isinstance(given, (bytes, bytearray, memoryview)):
+            raise AgentFault(f"it saved {shown(given)}; save() returns bytes")
+        return {"state": base64.b64encode(bytes(given)).decode()}
 
     def _load(self, request: dict[str, Any]) -> dict[str, Any]:
         self._call("load", base64.b64decode(request["load"]))
@@ -169,7 +180,10 @@ class _Child:
         return {"ok": True}
 
     def _count(self, request: dict[str, Any]) -> dict[str, Any]:
-        return {"tokens": _token_count(self._call("count_tokens", request["count"]))}
+        given = self._call("count_tokens", request["count"])
+        if not is_count(given):
+            raise AgentFault(f"it counted {shown(given)} tokens; count_tokens() returns a whole number")
+        return {"tokens": int(given)}
 
     def _close(self, _: dict[str, Any]) -> dict[str, Any]:
         try:
@@ -197,16 +211,6 @@ class _Child:
         "written": _written, "settle": _settle, "delete": _delete,
     }  # fmt: skip
     """By the field that a request has."""
-
-
-def _source_of_request(request: dict[str, Any]) -> AgentSource:
-    """Return where the agents come from; what few need is imported here, as each conversation waits for imports."""
-    spec, base = request["agent"], None if request["base"] is None else Path(request["base"])
-    if not request["is_file"]:
-        return dotted_source(spec, base=base)
-    from pytest_ltm.agents._registry import find_agent
-
-    return find_agent(spec, base=base)
 
 
 def _check_source(source: AgentSource) -> None:
@@ -259,18 +263,6 @@ def _beside(reply: Reply) -> dict[str, Any]:
         "mishaps": [asdict(each) for each in reply.mishaps],
     }  # fmt: skip
     return {name: value for name, value in known.items() if value}
-
-
-def _state_bytes(given: object) -> bytes:
-    if not isinstance(given, (bytes, bytearray, memoryview)):
-        raise AgentFault(f"it saved {shown(given)}; save() returns bytes")
-    return bytes(given)
-
-
-def _token_count(given: Any) -> int:
-    if not is_count(given):
-        raise AgentFault(f"it counted {shown(given)} tokens; count_tokens() returns a whole number")
-    return int(given)
 
 
 def _error_fields(error: BaseException, hidden: Path | None) -> dict[str, Any]:

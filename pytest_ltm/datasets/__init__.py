@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from pytest_ltm.datasets._histories import history_dataset
     from pytest_ltm.datasets._interchange import History, Picture, Question, Session, ToolCall, Turn
     from pytest_ltm.datasets.converters import CONVERTED
-    from pytest_ltm.datasets.locomo.options import LOCOMO
-    from pytest_ltm.datasets.logs.options import LOGS
-    from pytest_ltm.datasets.longmemeval.options import LONGMEMEVAL
+    from pytest_ltm.datasets.locomo.locomo_options import LOCOMO
+    from pytest_ltm.datasets.logs.log_options import LOGS
+    from pytest_ltm.datasets.longmemeval.longmemeval_options import LONGMEMEVAL
 
 __all__ = (
     "CONVERTED", "LOCOMO", "LOGS", "LONGMEMEVAL", "Chapter", "Dataset", "DatasetOption", "DatasetSuite", "History",
@@ -30,8 +30,8 @@ __getattr__, __dir__ = lazy_exports(
         "_histories": "history_dataset",
         "_interchange": "History Picture Question Session ToolCall Turn",
         "converters": "CONVERTED",
-        "locomo.options": "LOCOMO",
-        "logs.options": "LOGS",
-        "longmemeval.options": "LONGMEMEVAL",
+        "locomo.locomo_options": "LOCOMO",
+        "logs.log_options": "LOGS",
+        "longmemeval.longmemeval_options": "LONGMEMEVAL",
     },
 )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm.datasets._dataset import Dataset
-from pytest_ltm.datasets.logs.options import LOGS
+from pytest_ltm.datasets.logs.log_options import LOGS
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -36,7 +36,7 @@ def history_dataset(
 
     def opener(path: Path | None, values: Mapping[str, Any], _seed: int, cache: Path | None) -> DatasetSuite:
         from pytest_ltm.datasets._conversion import convert_once
-        from pytest_ltm.datasets.logs.suite import open_suite
+        from pytest_ltm.datasets.logs.log_suite import open_suite
 
         if path is None:
             raise DatasetError(f"{name} is not shipped: download it, and give --ltm-data=FILE or its folder")

@@ -1,24 +1,162 @@
-"""Which filler a value of `--ltm-filler` names."""
+"""Which filler a value of `--ltm-filler` names; small talk from templates, and quizzes in other languages."""
 
 from __future__ import annotations
 
-from functools import partial
+import re
+from functools import cache, partial
+from math import exp, log
+from operator import add, mod, mul
 from typing import TYPE_CHECKING, cast
 
+from pytest_ltm._language.small_talk import read_templates
+from pytest_ltm._model.filler import FillerExchange
 from pytest_ltm._storage.dotted import DottedPath
 from pytest_ltm._storage.errors import FillerError, describe_error, did_you_mean
-from pytest_ltm.fillers._languages import QuizFiller
-from pytest_ltm.fillers._talk import TalkFiller
-from pytest_ltm.fillers._trivia import MixedFiller, TriviaFiller, pool_of_file
+from pytest_ltm.fillers._quiz import FactTokens, QuizFact
+from pytest_ltm.fillers._trivia import (
+    Deck,
+    MixedFiller,
+    Pool,
+    Room,
+    TriviaFiller,
+    built_in,
+    built_in_identity,
+    pool_of_file,
+    shuffled_range,
+)
 from pytest_ltm.locales import ENGLISH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping
     from random import Random
 
     from pytest_ltm._model.filler import Filler
     from pytest_ltm._model.tokens import TokenCounter
     from pytest_ltm.locales import Language
+
+
+# Of sentences, shares and lengths; another number for every change, because it is part of the plan's fingerprint.
+VERSION = 4
+# What is aimed at: share of the exchanges, fewest and most tokens. Short ones are as long as scenarios' messages, so
+# many that an agent which skips long ones still hears far more talk than scenarios; pages are most of the tokens.
+BANDS = ((0.12, 8, 11), (0.76, 14, 45), (0.07, 45, 180), (0.05, 500, 2500))
+# The bands of `letters`: a gap takes as few messages as the agent's limit allows.
+LETTERS = ((1.0, 10**6, 10**6),)
+# The share of sentences that are a fact.
+_TRIVIA = 0.06
+# So few tokens are not left for another exchange.
+_LEAST = 14
+# What stands between the sentences of a page: prose, mostly.
+_JOINS = (" ", " ", " ", "\n", "\n\n")
+_PAGE = 220
+_CHOICE = re.compile(r"\[([^][]*)\]")
+_SLOT = re.compile(r"\{(\w+)\}")
+
+
+def _sentence(rng: Random, template: str, **slots: str) -> str:
+    """Return a template with an alternative for each bracket and a word for each slot, a capital at its beginning."""
+    words = read_templates()["slots"]
+    chosen = _CHOICE.sub(lambda result: rng.choice(result[1].split("|")), template)
+    filled = _SLOT.sub(lambda result: slots.get(result[1]) or rng.choice(words[result[1]]), chosen)
+    start = 1 + filled.startswith('"')
+    return filled[:start].upper() + filled[start:]
+
+
+class TalkFiller:
+    """Says small talk, each message as long as chance has it; the last one of a gap just reaches what is wanted.
+
+    `letters`: as long as the gap and the agent allow.
+    """
+
+    def __init__(self, rng: Random, counter: TokenCounter, *, letters: bool = False) -> None:
+        self._rng, self._counter = rng, counter
+        self._name = "letters" if letters else "varied"
+        self._bands: tuple[tuple[float, int, int], ...] = LETTERS if letters else BANDS
+        self._deck = Deck(self._sentences())
+
+    def make(self, tokens: int, max_message_tokens: int) -> FillerExchange:
+        """Return an exchange of a length by chance, or one that just reaches `tokens` where they are nearly reached.
+
+        The message keeps within `max_message_tokens`; FillerError if one sentence alone does not.
+        """
+        [(_, least, most)] = self._rng.choices(self._bands, [share for share, *_ in self._bands])
+        size = round(exp(self._rng.uniform(log(least), log(most))))
+        if size > tokens - _LEAST:
+            size = tokens
+        reply = self._rng.choice(read_templates()["remarks"])
+        cost = self._counter.count(reply)
+        sentences, _ = self._deck.take_facts(Room(size, max_message_tokens).reduce_by(FactTokens(0, cost)))
+        while sentences and (size := self._counter.count(message := self._message(sentences))) > max_message_tokens:
+            sentences.pop()  # where counts do not add up
+        if not sentences:
+            raise FillerError(
+                f"{self._name} filler does not fit into messages of {max_message_tokens!r} tokens. "
+                "Let the agent take longer ones, or use a --ltm-filler of your own"
+            )
+        reply = self._rng.choice(read_templates()["questions"]) if message[-1] == "?" else reply
+        return FillerExchange(message, reply, size)
+
+    def configuration(self) -> object:
+        """Return what decides its texts, beside the seed: the sentences, and the facts among them."""
+        return {"filler": self._name, "facts": built_in_identity(), "version": VERSION}
+
+    def _message(self, sentences: list[str]) -> str:
+        if sum(map(len, sentences)) < _PAGE:
+            return " ".join(sentences)
+        join = _JOINS[len("".join(sentences)) % len(_JOINS)]
+        return join.join(sentences)
+
+    def _sentences(self) -> Iterator[tuple[str, FactTokens]]:
+        facts = self._facts()
+        while True:
+            trivia = self._rng.random() < _TRIVIA
+            template = self._rng.choice(read_templates()["trivia" if trivia else "sentences"])
+            sentence = _sentence(self._rng, template, **({"fact": next(facts)} if trivia else {}))
+            cost = max(1, self._counter.count(f" {sentence}"))
+            yield sentence, FactTokens(cost, cost)
+
+    def _facts(self) -> Iterator[str]:
+        while True:
+            for i in shuffled_range(len(built_in().facts), self._rng):
+                fact = built_in().facts[i]
+                yield f"{fact.question} {fact.answer}."
+
+
+_COMPUTED: Mapping[str, Callable[[int, int], int]] = {
+    "sum": add,
+    "product": mul,
+    "difference": lambda a, b: abs(a - b),
+    "remainder": mod,
+}
+_FROM, _TO = 111, 171
+"""Numbers that questions are about: no question has two answers, and none is asked twice."""
+
+
+class QuizFiller(TriviaFiller):
+    """Quizzes in one language, each introduced in one of its ways."""
+
+    def __init__(self, rng: Random, counter: TokenCounter, language: Language) -> None:
+        super().__init__(rng, counter, _language_pool(language), closing=language.filler["closing"])
+        self._rng, self._instructions = rng, language.filler["instructions"]
+
+    def make(self, tokens: int, max_message_tokens: int, instruction: str = "") -> FillerExchange:
+        """Return a quiz and its list of answers that just reach `tokens` tokens; see TriviaFiller."""
+        return super().make(tokens, max_message_tokens, instruction or self._rng.choice(self._instructions))
+
+
+@cache
+def _language_pool(language: Language) -> Pool:
+    return Pool(_language_facts(language), f"{language.code} {language.filler['version']}")
+
+
+def _language_facts(language: Language) -> Iterator[QuizFact]:
+    yield from (QuizFact(question, answer) for question, answer in language.filler["facts"].items())
+    for kind, forms in language.filler["computed"].items():
+        for form in forms:
+            for a in range(_FROM, _TO):
+                for b in range(_FROM, _TO):
+                    if a != b:
+                        yield QuizFact(form.format(a=a, b=b), str(_COMPUTED[kind](a, b)))
 
 
 _OWN: dict[str, Callable[[Random, TokenCounter], Filler]] = {
@@ -51,10 +189,7 @@ def filler_from_spec(spec: str, rng: Random, counter: TokenCounter, language: La
             f"unknown filler {spec!r}.{did_you_mean(spec, [*_OWN, 'trivia'])} "
             "Known: varied, letters, trivia, trivia:PATH, mixed, or 'package.module:factory'"
         )
-    return _make_filler(spec, DottedPath(spec, what="filler", error=FillerError).resolve(), rng, counter)
-
-
-def _make_filler(spec: str, factory: object, rng: Random, counter: TokenCounter) -> Filler:
+    factory = DottedPath(spec, what="filler", error=FillerError).resolve()
     if not callable(factory):
         raise FillerError(f"filler {spec!r} must be a factory that takes (rng, counter), not {factory!r}")
     try:

@@ -44,7 +44,12 @@ class RulesJudge:
         if inquiry.prompt == "statement" or inquiry.prompt.startswith(("longmemeval-", "locomo-events-")):
             return "Words alone do not tell. GRADE: unknown"
         if inquiry.prompt.startswith("locomo-"):
-            return _grade_locomo(inquiry.parts)
+            parts = inquiry.parts
+            reference, answer = parts.get("reference", ""), parts["answer"]
+            ruling = strict_verdict(
+                category=int(parts["category"]), question=parts["question"], answer=reference, prediction=answer
+            )
+            return f"It {ruling.reason}. GRADE: {'unknown' if ruling.verdict == 'unscored' else ruling.verdict}"
         return f"The rules have found nothing. GRADE: {inquiry.fail}"
 
 
@@ -57,14 +62,6 @@ def _grade_answer(parts: Mapping[str, str]) -> bool:
     denies = _count_denials(parts["answer"]) > _count_denials(parts["reference"])
     numbers = {word for word in own if word.isdigit()}
     return not declines and not denies and numbers <= answer and len(own & answer) >= len(own) * _ENOUGH
-
-
-def _grade_locomo(parts: Mapping[str, str]) -> str:
-    reference, answer = parts.get("reference", ""), parts["answer"]
-    ruling = strict_verdict(
-        category=int(parts["category"]), question=parts["question"], answer=reference, prediction=answer
-    )
-    return f"It {ruling.reason}. GRADE: {'unknown' if ruling.verdict == 'unscored' else ruling.verdict}"
 
 
 def _grade_joke(parts: Mapping[str, str]) -> bool:

@@ -1,11 +1,11 @@
 """Languages that scenarios are told and asked in: one folder of data for each."""
 
-from pytest_ltm.locales._detection import detect_language
 from pytest_ltm.locales._language import (
     CODES,
     ENGLISH,
     Language,
     Spoken,
+    detect_language,
     load_language,
     parse_language_list,
     parse_languages,

@@ -1,4 +1,4 @@
-"""Language: what scenarios say in it, and what is said in it means."""
+"""Language: what scenarios say in it, what is said in it means, and which one a message is in."""
 
 from __future__ import annotations
 
@@ -8,17 +8,36 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
+from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.words import evidence_snippet
 from pytest_ltm._model.score import Replies
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
-from pytest_ltm.locales._word import make_word
 from pytest_ltm.locales._word_translation import Gloss
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pytest_ltm._model.score import Evaluator, Score, Unscored
-    from pytest_ltm.locales._word import Word
+
+
+class Word(str):  # noqa: SLOT000 - it has a dictionary for its forms
+    """A word as a text says it, with its forms as attributes, for templates: `{item}` and `{item.many}`."""
+
+    forms: Mapping[str, str]
+
+    def __getattr__(self, name: str) -> str:
+        try:
+            return self.forms[name]
+        except KeyError:
+            raise AttributeError(f"{str(self)!r} has no form {name!r}; it has {', '.join(self.forms)}") from None
+
+
+def make_word(forms: Mapping[str, str]) -> Word:
+    """Return a word whose text is the form `said`."""
+    made = Word(forms["said"])
+    made.forms = forms
+    return made
+
 
 T = TypeVar("T")
 # The languages that there are.
@@ -256,11 +275,11 @@ class Spoken(NamedTuple):
 
 def parse_languages(parameters: Mapping[str, Any]) -> Spoken:
     """Return the languages of an example: its parameter `language`, such as `de`, or `en:de` (told in, asked in)."""
-    said = parameters.get("language", ENGLISH.code)
-    if not isinstance(said, str):
-        raise ConfigurationError(f"language is a code such as 'de', or two as in 'en:de', not {said!r}")
-    told, _, asked = said.partition(":")
-    return Spoken(load_language(told), load_language(asked or told))
+    choice = parameters.get("language", ENGLISH.code)
+    if not isinstance(choice, str):
+        raise ConfigurationError(f"language is a code such as 'de', or two as in 'en:de', not {choice!r}")
+    spoken, _, asked = choice.partition(":")
+    return Spoken(load_language(spoken), load_language(asked or spoken))
 
 
 def parse_language_list(text: str) -> tuple[str, ...]:
@@ -271,3 +290,30 @@ def parse_language_list(text: str) -> tuple[str, ...]:
         if one in texts[:place]:
             raise ConfigurationError(f"{one!r} is given twice")
     return texts
+
+
+_WORD = re.compile(r"[^\W\d_]+")
+_CJK = lazy_pattern(r"[\u3400-\u9fff]")
+# Characters that are looked at.
+_LOOKED_AT = 400
+_SURE = 2
+
+
+@cache
+def _frequent_words() -> Mapping[str, frozenset[str]]:
+    """Return for each language words that are frequent in it, and not in the others."""
+    here = Path(__file__).parent
+    return {code: frozenset((here / code / "marks.txt").read_text("utf-8").split()) for code in CODES}
+
+
+def detect_language(message: str, before: Language = ENGLISH) -> Language:
+    """Return the language of a message: that of most of its marks; in doubt the one that was heard `before`."""
+    text = message[:_LOOKED_AT].lower()
+    said, characters = set(_WORD.findall(text)), "" if text.isascii() else _CJK.findall(text)
+    hits = {code: len(marks & said) for code, marks in _frequent_words().items()}
+    if characters:
+        hits["zh"] += len(characters)  # it is the only language here that is written so
+    best = max(hits, key=lambda code: hits[code])
+    most = hits.pop(best)
+    others = max(hits.values(), default=0)
+    return load_language(best) if most > others and (most >= _SURE or not others) else before

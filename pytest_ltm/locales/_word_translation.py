@@ -94,10 +94,10 @@ class Gloss:
     def _phrase(self, text: str, spots: Sequence[tuple[int, int]], place: int) -> tuple[int, str | None]:
         """Return of how many words the phrase at a place is, and what it means: one that is not known, None."""
         for count in range(min(self._most, len(spots) - place), 0, -1):
-            said = _BETWEEN.sub(" ", text[spots[place][0] : spots[place + count - 1][1]].casefold())
-            if said in self._phrases:
-                return count, self._phrases[said]
-        return 1, next((self._words[stem] for stem in self._stems(said) if stem in self._words), None)
+            phrase = _BETWEEN.sub(" ", text[spots[place][0] : spots[place + count - 1][1]].casefold())
+            if phrase in self._phrases:
+                return count, self._phrases[phrase]
+        return 1, next((self._words[stem] for stem in self._stems(phrase) if stem in self._words), None)
 
     def _stems(self, word: str) -> Iterator[str]:
         return (word.removesuffix(ending) for ending in self._endings if word.endswith(ending))

@@ -132,10 +132,10 @@ def _from_hook(config: pytest.Config, spec: str) -> object:
 def chosen_agents(config: pytest.Config) -> tuple[AgentChoice, ...]:
     """Return the agents that the command line, else the ini value `ltm_agents`, names; UsageError for equal labels."""
     by_name = _named_agents(config)
-    said = config.getoption("ltm_agent")
-    if not all(spec.strip() for spec in said):
+    specs = config.getoption("ltm_agent")
+    if not all(spec.strip() for spec in specs):
         raise pytest.UsageError("--ltm-agent: no agent is given. Name one, as in --ltm-agent=full")
-    chosen = split_specs(said)
+    chosen = split_specs(specs)
     if not chosen:
         if not by_name:
             raise pytest.UsageError(

@@ -33,7 +33,7 @@ from pytest_ltm.plugin.items import (
 from pytest_ltm.plugin.options import ISOLATED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pytest_ltm._model.handle import Ltm
     from pytest_ltm._model.suite import Suite, SuiteEntry
@@ -99,7 +99,9 @@ def _ltm_item(item: pytest.Item, entries: dict[tuple[int, ...], Marks], *, share
         raise pytest.UsageError(f"{item.nodeid}: has no place in the run")
     name = node_label(scenario_name(item) + _variant_name(item, place))
     if shared and not is_built_in(item):
-        name = f"{node_label(_module_name(item))}.{name}"
+        parts = _function_id(item).replace("\\", "/").split("::")
+        module = parts[0].removesuffix(".py").removesuffix(".ltm.yml")
+        name = f"{node_label('.'.join([*module.split('/'), *parts[1:-1]]))}.{name}"
     markers = tuple(map(id, item.iter_markers(HANDLE)))
     if markers not in entries:
         try:
@@ -113,12 +115,6 @@ def _ltm_item(item: pytest.Item, entries: dict[tuple[int, ...], Marks], *, share
 
 def _function_id(item: pytest.Item) -> str:
     return item.nodeid.partition("[")[0]
-
-
-def _module_name(item: pytest.Item) -> str:
-    parts = _function_id(item).replace("\\", "/").split("::")
-    module = parts[0].removesuffix(".py").removesuffix(".ltm.yml")
-    return ".".join([*module.split("/"), *parts[1:-1]])
 
 
 def _variant_name(item: pytest.Item, place: ItemPlace) -> str:
@@ -238,17 +234,14 @@ class BuiltInSuite(pytest.Collector):
             if entry.examples is not None:  # read before there are items
                 module.add_marker(pytest.mark.ltm(examples=entry.examples))
             for item in module.collect():
-                item.add_marker(_marker_of(entry, item), append=False)
+                # The marker of what an entry says, which wins over the function's; its rivals are added
+                # to those.
+                names = ("span", "threshold", "floor", "pass_k", "reset")
+                fields = {name: value for name in names if (value := getattr(entry, name)) is not None}
+                if entry.incompatible:
+                    fields["incompatible"] = tuple(dict.fromkeys([*marks_of(item).incompatible, *entry.incompatible]))
+                item.add_marker(pytest.mark.ltm.with_args(**fields), append=False)
                 yield item
-
-
-def _marker_of(entry: SuiteEntry, item: pytest.Item | pytest.Collector) -> pytest.MarkDecorator:
-    """Return the marker of what an entry says, which wins over the function's; its rivals are added to those."""
-    names = ("span", "threshold", "floor", "pass_k", "reset")
-    said = {name: value for name in names if (value := getattr(entry, name)) is not None}
-    if entry.incompatible:
-        said["incompatible"] = tuple(dict.fromkeys([*marks_of(item).incompatible, *entry.incompatible]))
-    return pytest.mark.ltm.with_args(**said)
 
 
 # --- `*.ltm.yml` as pytest modules with one function: ids, marks, `--lf` and xdist treat them like any test file.
@@ -264,7 +257,15 @@ class YamlModule(OwnModule):
             raise self.CollectError(str(error)) from None
         module = types.ModuleType(scenario.name, scenario.description)
         name = f"test_{scenario.name}"
-        vars(module)[name] = _built_in_function(scenario, name)
+        definition = scenario.definition
+
+        def test(ltm: Ltm) -> None:
+            _yaml_scenario.play_yaml_scenario(scenario, ltm)
+
+        made: Any = pytest.mark.ltm(generate=lambda *_: definition, **scenario.marker)(test)
+        made.__name__ = made.__qualname__ = name
+        made.__doc__ = scenario.description
+        vars(module)[name] = made
         self._line = scenario.steps[0].line - 1
         module.__file__ = str(self.path)
         return module
@@ -275,18 +276,6 @@ class YamlModule(OwnModule):
             if isinstance(node, pytest.Function):
                 node.reportinfo = lambda node=node: (self.path, self._line, node.name)  # type: ignore[method-assign,misc]
             yield node
-
-
-def _built_in_function(scenario: _yaml_scenario.YamlScenario, name: str) -> Any:
-    definition = scenario.definition
-
-    def test(ltm: Ltm) -> None:
-        _yaml_scenario.play_yaml_scenario(scenario, ltm)
-
-    made: Any = pytest.mark.ltm(generate=lambda *_: definition, **scenario.marker)(test)
-    made.__name__ = made.__qualname__ = name
-    made.__doc__ = scenario.description
-    return made
 
 
 # --- Parameters of a suite file are tried before the run: a name that nothing reads, a value that cannot be used.
@@ -325,7 +314,11 @@ def check_parameters(suite: Suite) -> Suite:
 
 def _check_entry(entry: SuiteEntry, path: str) -> None:
     given = Noticing(dict(entry.parameters))
-    generate = _definition_generator(entry.scenario)
+    module = importlib.import_module(f"{BUILT_IN}.{entry.scenario}")
+    marks = [mark for test in vars(module).values() for mark in getattr(test, "pytestmark", ())]
+    generate = next(
+        (mark.kwargs["generate"] for mark in marks if mark.name == HANDLE and "generate" in mark.kwargs), None
+    )
     if generate is not None:
         try:
             generate(definition_rng(0, 0, entry.name, EXAMPLE), given)
@@ -338,9 +331,3 @@ def _check_entry(entry: SuiteEntry, path: str) -> None:
                 f"{path}: parameters of {entry.name!r}: the scenario {entry.scenario!r} does not use {name!r}; "
                 f"{known}.{did_you_mean(name, given.asked)}"
             )
-
-
-def _definition_generator(scenario: str) -> Callable[..., Any] | None:
-    module = importlib.import_module(f"{BUILT_IN}.{scenario}")
-    marks = [mark for test in vars(module).values() for mark in getattr(test, "pytestmark", ())]
-    return next((mark.kwargs["generate"] for mark in marks if mark.name == HANDLE and "generate" in mark.kwargs), None)

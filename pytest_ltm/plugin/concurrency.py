@@ -216,7 +216,11 @@ class ConcurrentRunner:
         try:
             own.begin()
         except RuntimeError as error:
-            self._play_later(name, error)
+            self._names.remove(name)
+            self._left.insert(0, name)
+            self._fewer = f"fewer conversations were played at once than --ltm-concurrency allows: {error}"
+            if not self._names:
+                self._error = error
             return
         try:
             playing = self._begin(name)
@@ -230,30 +234,18 @@ class ConcurrentRunner:
             self._error = self._error or error
         finally:
             own.leaving = True
-            self._close(playing)
+            if playing is not None:
+                try:
+                    playing.close("interrupted")  # nothing happens where it has been closed
+                except DiskFault as fault:
+                    self._broken(fault)
+                except BaseException as error:  # noqa: BLE001 - raised again where pytest is
+                    self._error = self._error or error
+                self.playing.remove(playing)
+                self._over(playing)
             self._busy[name.agent] += own.busy
             self._names.remove(name)
             self._has_room = True
-
-    def _play_later(self, name: ConversationName, error: RuntimeError) -> None:
-        """The system has no room for another thread: play this one when another has ended."""
-        self._names.remove(name)
-        self._left.insert(0, name)
-        self._fewer = f"fewer conversations were played at once than --ltm-concurrency allows: {error}"
-        if not self._names:
-            self._error = error
-
-    def _close(self, playing: PlayedConversation | None) -> None:
-        if playing is None:
-            return
-        try:
-            playing.close("interrupted")  # nothing happens where it has been closed
-        except DiskFault as fault:
-            self._broken(fault)
-        except BaseException as error:  # noqa: BLE001 - raised again where pytest is
-            self._error = self._error or error
-        self.playing.remove(playing)
-        self._over(playing)
 
 
 @contextmanager

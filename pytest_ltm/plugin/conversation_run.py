@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pytest_ltm._calls.hub import own_thread
 from pytest_ltm._engine.factory import ConversationFactory
-from pytest_ltm._engine.resume import JOURNAL, TIMINGS
+from pytest_ltm._engine.recording_folder import JOURNAL, TIMINGS
 from pytest_ltm._engine.scoring import scenario_result, usage_totals
 from pytest_ltm._engine.verdict_changes import ending_of
 from pytest_ltm._journal import events
@@ -64,9 +64,9 @@ class PlayedConversation:
         self._time = "simulated" if given.source.apart else settings.time
         self._unreported = list(self.bodies.values())
         """But for those that were found to be reported, from the last."""
-        tokens, told = token_counter(settings.tokenizer), told_in(settings, given.place)
-        self._clock = clock_for(settings.time, self._jumped, conversation_start(told))
-        history = () if told is None else told.history
+        tokens, introduction = token_counter(settings.tokenizer), told_in(settings, given.place)
+        self._clock = clock_for(settings.time, self._jumped, conversation_start(introduction))
+        history = () if introduction is None else introduction.history
         today = plan_for(given.items, settings)
         self.plan = mode.plan(today.plan)
         self._factory = factory = ConversationFactory(
@@ -188,24 +188,21 @@ class PlayedConversation:
         try:
             self.conversation.close(reason)
         finally:
-            self._let_go()
+            # Last in, first out, as pytest would: who was never set up is let go at once.
+            for body in reversed(self.bodies.values()):
+                if not body.reported:
+                    body.withdraw_item()
+            if self._judge is not None:
+                self._judge.close()
+            self._users.close()
+            self._opened.close()
+            for body in self.bodies.values():
+                body.release()
         stopped = reason != "complete"
         if not (stopped and replaying):  # less has been replayed so far than the file holds
             self._mode.end_conversation(
                 self.conversation, self._result(stopped=stopped), stopped=stopped, replaying=replaying
             )
-
-    def _let_go(self) -> None:
-        # Last in, first out, as pytest would: who was never set up is let go at once.
-        for body in reversed(self.bodies.values()):
-            if not body.reported:
-                body.withdraw_item()
-        if self._judge is not None:
-            self._judge.close()
-        self._users.close()
-        self._opened.close()
-        for body in self.bodies.values():
-            body.release()
 
     def _example_ended(self, body: ItemBody, lane: Lane, ending: Ending) -> tuple[ScenarioResult, str]:
         channel, place = self.conversation.channel, self.given.place

@@ -16,7 +16,7 @@ from msgspec import Struct
 from pytest_ltm._calls.hub import own_time
 from pytest_ltm._calls.retry import Retries
 from pytest_ltm._engine.port import Checkpoints
-from pytest_ltm._engine.resume import (
+from pytest_ltm._engine.recording_folder import (
     CHECKPOINTS,
     JOURNAL,
     RESULTS,
@@ -84,7 +84,7 @@ if TYPE_CHECKING:
     from pytest_ltm.plugin.item_body import ItemBody
     from pytest_ltm.plugin.items import ItemPlace, LtmItem
     from pytest_ltm.plugin.settings import RunSettings
-    from pytest_ltm.users._connection import UserConnection
+    from pytest_ltm.users._user_connection import UserConnection
 
 # Returns questions of a conversation that were asked until then, each with a right answer.
 KnownAnswers: TypeAlias = "Callable[[], Iterable[tuple[str, str]]]"
@@ -468,7 +468,7 @@ def judge_for(
 def users_for(given: ConversationInputs, opened: OpenConversation, **options: Any) -> UserConnection:
     """Return the connection to the models of simulated users; `options`: what else it takes."""
     from pytest_ltm.judges._model_calls import BudgetedCaller
-    from pytest_ltm.users._connection import USER_MODEL_NAME, UserConnection, find_user_model
+    from pytest_ltm.users._user_connection import USER_MODEL_NAME, UserConnection, find_user_model
 
     settings, place, timings = given.settings, given.place, opened.timings
 

@@ -58,7 +58,12 @@ def dataset_of(
     _check_dataset_options(config, dataset, has_paths=has_paths)
     where = None if path is None else path_base(config, "ltm_data") / path
     cache = None if any(getattr(config.option, one, False) for one in _WRITES_NOTHING) else ltm_dir
-    options = _options_of(config, dataset)
+    # What the options of a data set say, by name; without what is not given.
+    options = {}
+    for option in dataset.options:
+        dest = dataset.dest(option.name)
+        if text := _options.option_or_ini(config, dest):
+            options[option.name] = str(path_base(config, dest) / text) if option.is_path else text
     try:
         return read_option(
             config,
@@ -103,16 +108,6 @@ def _check_dataset_options(config: pytest.Config, dataset: Dataset, *, has_paths
         raise pytest.UsageError(f"--ltm-examples: the examples of {name} are its questions. {fewer} selects among them")
     if _options.option_text(config, "ltm_time") == "sleep":
         raise pytest.UsageError(f"--ltm-time=sleep: the dates of {name} are months apart. Use jump or signal")
-
-
-def _options_of(config: pytest.Config, dataset: Dataset) -> dict[str, str]:
-    """Return what the options of a data set say, by name; without what is not given."""
-    texts = {}
-    for option in dataset.options:
-        dest = dataset.dest(option.name)
-        if text := _options.option_or_ini(config, dest):
-            texts[option.name] = str(path_base(config, dest) / text) if option.is_path else text
-    return texts
 
 
 def dataset_places(settings: RunSettings, dataset: DatasetSuite, entry: str) -> list[ItemPlace]:

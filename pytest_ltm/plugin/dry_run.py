@@ -16,14 +16,14 @@ from pytest_ltm._model.agent import Reply, Usage
 from pytest_ltm._storage.errors import UserError
 from pytest_ltm._storage.locks import FolderLock
 from pytest_ltm.agents._profile import CostSimulator, profile_of
-from pytest_ltm.agents.reader.memory import count_tokens
+from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.judges._connection import JudgeConnection
 from pytest_ltm.judges._model_calls import BudgetedCaller, ModelCaller
 from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin.conversation_setup import ConversationMode, OpenConversation, users_for
 from pytest_ltm.plugin.judging import NONE
 from pytest_ltm.reporting.forecast import PriceSource, forecast_lines
-from pytest_ltm.users._connection import USER_MODEL_NAME, find_user_model
+from pytest_ltm.users._user_connection import USER_MODEL_NAME, find_user_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pytest_ltm.plugin.costs import KnownPrice
     from pytest_ltm.plugin.item_body import ItemBody
     from pytest_ltm.plugin.session import LtmRun
-    from pytest_ltm.users._connection import UserConnection
+    from pytest_ltm.users._user_connection import UserConnection
 
 
 REASON = "dry run: no agent was called"

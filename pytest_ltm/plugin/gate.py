@@ -26,7 +26,7 @@ from pytest_ltm._storage.sanitize import for_file
 from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin.items import LTM_ITEM, items_by_conversation
 from pytest_ltm.plugin.options import path_base, read_option
-from pytest_ltm.reporting.agents import next_step, only_guesses, run_sentences
+from pytest_ltm.reporting.agent_sentences import next_step, only_guesses, run_sentences
 from pytest_ltm.reporting.markdown import STEP_SUMMARY, add_to_step_summary, run_markdown
 
 if TYPE_CHECKING:
@@ -301,28 +301,26 @@ class Gate:
 
     def _save(self, result: RunResult, status: int) -> str:
         """Return what became of the baseline to save."""
-        why = self._unfit(result, status)
+        # Why the run cannot be a baseline; "" if it is.
+        lost = why_unmeasured(result)
+        if lost:
+            why = lost
+        elif status not in DECIDED or any(held.ended != "complete" for held in result.conversations):
+            why = "the run did not finish"
+        elif self.verdict is None or self.verdict.state == "passed":
+            why = ""
+        else:
+            why = change_report.verdict_line(self.verdict)
         if why:
             return f"baseline {self.options.save!r} not saved: {why}"
         try:
             side = structs.replace(side_of_run(self._run.folder.path), result=result)
-            said = save_baseline(side, self.options.save, self._run.config.rootpath / FOLDER, version("pytest-ltm"))
+            saved = save_baseline(side, self.options.save, self._run.config.rootpath / FOLDER, version("pytest-ltm"))
             if only_guesses(result_columns(result)):
-                said += ". It is no better than guessing, so a gate can hardly notice that memory gets worse"
+                saved += ". It is no better than guessing, so a gate can hardly notice that memory gets worse"
         except LtmError as error:
-            said = one_line(str(error))
-        return said.replace(str(self._run.config.rootpath) + os.sep, "")
-
-    def _unfit(self, result: RunResult, status: int) -> str:
-        """Return why the run cannot be a baseline; "" if it is."""
-        lost = why_unmeasured(result)
-        if lost:
-            return lost
-        if status not in DECIDED or any(held.ended != "complete" for held in result.conversations):
-            return "the run did not finish"
-        if self.verdict is None or self.verdict.state == "passed":
-            return ""
-        return change_report.verdict_line(self.verdict)
+            saved = one_line(str(error))
+        return saved.replace(str(self._run.config.rootpath) + os.sep, "")
 
     def status(self, before: int) -> int:
         """Return the exit status, from the one that the session would have; only 0 and 1 are replaced."""
@@ -340,8 +338,8 @@ class Gate:
     def sentences(self, result: RunResult) -> list[str]:
         """Return the sentence on each agent, and the command that comes next."""
         compared = None if self.changes is None else change_report.changes_json(self.changes)
-        said, step = run_sentences(result_columns(result), compared), next_step(result)
-        return [*said[:-1], *(f"{text}. Next: {step}" if step else text for text in said[-1:])]
+        remarks, step = run_sentences(result_columns(result), compared), next_step(result)
+        return [*remarks[:-1], *(f"{text}. Next: {step}" if step else text for text in remarks[-1:])]
 
     def write(self, result: RunResult) -> None:
         """Write the Markdown summary, keep the one to print, and add it to the step summary of a CI job."""

@@ -152,7 +152,14 @@ class ItemBody(GreenBody):
         if self.item.config.getoption("setupshow", False):
             internals.show_item(self.item)
         if not self._setup.passed:
-            self.error = _why_it_ended(self._setup)
+            setup = self._setup
+            if setup.failed:
+                crash = getattr(setup.longrepr, "reprcrash", None)
+                missing = getattr(setup.longrepr, "errorstring", "").partition("\n")[0]  # "fixture 'x' not found"
+                self.error = SetupFailed(crash.message if crash is not None else missing or str(setup.longrepr))
+            else:
+                said = setup.longrepr[2] if isinstance(setup.longrepr, tuple) else getattr(setup, "wasxfail", "")
+                self.error = pytest.skip.Exception(said.removeprefix("Skipped: ").removeprefix("reason: "))
             return None
         stretch.begin_call()
         return super().begin()
@@ -279,7 +286,15 @@ class ItemBody(GreenBody):
         def replay() -> None:
             if self._stretch is not None:
                 self._stretch.restore_log_records()
-            error = self._to_raise(ending, result)
+            if ending.error is not None:
+                error = ending.error
+            elif not isinstance(ending.verdict, Score):
+                kind = UNDECIDED if result.cause == UNDECIDED else "unscored"
+                error = pytest.skip.Exception(f"{kind}: {result.reason}", _use_item_location=True)
+            elif result.outcome == "passed" or self._gated:
+                error = None
+            else:
+                error = self.assertion or BelowThreshold(self.failure_text, pytrace=False)
             if error is not None:
                 raise error
 
@@ -302,16 +317,6 @@ class ItemBody(GreenBody):
     def _gated(self) -> bool:
         """Whether the gate decides, not the score; an expected failure stays one."""
         return self.item.config.stash[RUN].gated and not any(self.item.iter_markers("xfail"))
-
-    def _to_raise(self, ending: Ending, result: ScenarioResult) -> BaseException | None:
-        if ending.error is not None:
-            return ending.error
-        if not isinstance(ending.verdict, Score):
-            kind = UNDECIDED if result.cause == UNDECIDED else "unscored"
-            return pytest.skip.Exception(f"{kind}: {result.reason}", _use_item_location=True)
-        if result.outcome == "passed" or self._gated:
-            return None
-        return self.assertion or BelowThreshold(self.failure_text, pytrace=False)
 
     def let_go(self) -> None:
         """Let the fixtures that it shares with others be torn down."""
@@ -349,12 +354,3 @@ BelowThreshold.__module__ = "builtins"  # pytest shows the module of any other
 
 class SetupFailed(Exception):
     """A fixture failed; the report of the setup has the traceback."""
-
-
-def _why_it_ended(setup: pytest.TestReport) -> BaseException:
-    if setup.failed:
-        crash = getattr(setup.longrepr, "reprcrash", None)
-        missing = getattr(setup.longrepr, "errorstring", "").partition("\n")[0]  # "fixture 'x' not found"
-        return SetupFailed(crash.message if crash is not None else missing or str(setup.longrepr))
-    said = setup.longrepr[2] if isinstance(setup.longrepr, tuple) else getattr(setup, "wasxfail", "")
-    return pytest.skip.Exception(said.removeprefix("Skipped: ").removeprefix("reason: "))

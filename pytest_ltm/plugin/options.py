@@ -355,12 +355,12 @@ def refuse_idle(config: pytest.Config) -> None:
     A CI job that lost its agent would be green otherwise. Ini values, also `addopts`, may wait for an LTM run.
     """
     ours = {"--ltm-save", *_SWITCHES, *(option.flag for option in option_table(config).rows.values())}
-    said = next(
+    idle = next(
         (word.partition("=")[0] for word in config.invocation_params.args if word.partition("=")[0] in ours), ""
     )
-    if said and not config.option.help and not getattr(config.option, "version", 0):
+    if idle and not config.option.help and not getattr(config.option, "version", 0):
         raise pytest.UsageError(
-            f"{said}: this is not an LTM run, so nothing would be measured. Add --ltm-agent=SPEC (such as "
+            f"{idle}: this is not an LTM run, so nothing would be measured. Add --ltm-agent=SPEC (such as "
             "--ltm-agent=full), --ltm, --ltm-resume=RUN or --ltm-rescore=RUN, or leave the option out"
         )
 
@@ -398,16 +398,16 @@ def option_text(config: pytest.Config, dest: str) -> str:
 
 def option_value(config: pytest.Config, dest: str) -> Any:
     """Return what an option's text means, None where there is none; UsageError, with its name, if it means nothing."""
-    option, said = option_table(config).rows[dest], option_text(config, dest)
-    if not said:
+    option, given = option_table(config).rows[dest], option_text(config, dest)
+    if not given:
         return None
-    if option.endings and not said.lower().endswith(option.endings):
+    if option.endings and not given.lower().endswith(option.endings):
         where = value_source(config, option.flag)
-        raise pytest.UsageError(f"{where}: it is written as HTML, so {said!r} must end in {option.endings[0]}")
+        raise pytest.UsageError(f"{where}: it is written as HTML, so {given!r} must end in {option.endings[0]}")
     return (
-        path_base(config, dest) / said
+        path_base(config, dest) / given
         if option.is_path
-        else name_option_in_errors(value_source(config, option.flag), lambda: option.parse(said))
+        else name_option_in_errors(value_source(config, option.flag), lambda: option.parse(given))
     )
 
 

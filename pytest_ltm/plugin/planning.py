@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
@@ -158,7 +158,16 @@ def _example_definition(known: LtmItem, settings: RunSettings) -> Definition | N
         return folder.definition(scenario, place.example)
     if known.marks.generate is None:
         return None
-    parameters = _generation_parameters(known.item, settings, settings.language(place.agent))
+    # What a definition is generated from; published rules of scoring go with the published
+    # last waits.
+    language = settings.language(place.agent)
+    module = known.item.getparent(pytest.Module)
+    given = None if module is None else module.stash.get(PARAMETERS, None)
+    said = {} if language == ENGLISH.code else {"language": language}
+    if given is None or settings.scoring == "current":
+        parameters = {**said, **(given or {})}
+    else:
+        parameters = {"last_wait": LAST, **said, **given}
     made = known.marks.generate(definition_rng(settings.seed.value, place.trial, scenario, place.example), parameters)
     if not isinstance(made, Definition):
         raise LtmError(
@@ -166,16 +175,6 @@ def _example_definition(known: LtmItem, settings: RunSettings) -> Definition | N
             "expected a pytest_ltm.Definition"
         )
     return made
-
-
-def _generation_parameters(item: pytest.Item, settings: RunSettings, language: str) -> dict[str, Any]:
-    """Return what a definition is generated from; published rules of scoring go with the published last waits."""
-    module = item.getparent(pytest.Module)
-    given = None if module is None else module.stash.get(PARAMETERS, None)
-    said = {} if language == ENGLISH.code else {"language": language}
-    if given is None or settings.scoring == "current":
-        return {**said, **(given or {})}
-    return {"last_wait": LAST, **said, **given}
 
 
 # --- What `--ltm-time` means: the conversation's clock, and what surrounds each call of the agent.

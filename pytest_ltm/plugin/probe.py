@@ -8,7 +8,7 @@ from itertools import count
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from pytest_ltm._engine.port import LivePort
-from pytest_ltm._engine.resume import JOURNAL
+from pytest_ltm._engine.recording_folder import JOURNAL
 from pytest_ltm._journal import events
 from pytest_ltm._journal import probe_rows as _probe
 from pytest_ltm._journal.cost import TokenUse

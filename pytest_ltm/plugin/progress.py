@@ -128,15 +128,28 @@ class Progress:
         elif stopwatch_seconds() - self._last > INTERVAL:
             self._last = stopwatch_seconds()
             if self.is_live:
-                self._pass_on(str(played.given.place.conversation), _progress_state(played))
-
-    def _pass_on(self, name: str, state: dict[str, Any]) -> None:
-        if self._worker:
-            worker_interactor(self._config).sendevent("ltm", kind="progress", unit=name, state=state)
-        else:
-            if own_thread() is None:
-                self._states.clear()
-            self.show(name, state)
+                name = str(played.given.place.conversation)
+                scores = [result.score for result in played.results.values() if result.score is not None]
+                lanes, place = played.conversation.lanes, played.given.place
+                known = [body.known for body in played.bodies.values()]
+                state = {
+                    "agent": place.agent,
+                    "span_label": place.span,
+                    "trial": "" if place.conversation.trial == "0" else place.conversation.trial,
+                    "tokens": played.conversation.channel.transcript.position,
+                    "target_tokens": expected_tokens(known, {place.span: played.span}) if played.span else 0,
+                    "in_progress": sum(lane.start is not None and not lane.ended for lane in lanes),
+                    "done": len(played.results),
+                    "total": len(lanes),
+                    "score_sum": sum(scores),
+                    "scored": len(scores),
+                }
+                if self._worker:
+                    worker_interactor(self._config).sendevent("ltm", kind="progress", unit=name, state=state)
+                else:
+                    if own_thread() is None:
+                        self._states.clear()
+                    self.show(name, state)
 
     def show(self, name: str, state: dict[str, Any]) -> None:
         """Show the state of a conversation; `state`: the arguments of `progress_line`, without its width."""
@@ -170,21 +183,3 @@ class Progress:
         """Take the lines away before something else is written."""
         if self._board is not None:
             self._board.clear()
-
-
-def _progress_state(played: PlayedConversation) -> dict[str, Any]:
-    scores = [result.score for result in played.results.values() if result.score is not None]
-    lanes, place = played.conversation.lanes, played.given.place
-    known = [body.known for body in played.bodies.values()]
-    return {
-        "agent": place.agent,
-        "span_label": place.span,
-        "trial": "" if place.conversation.trial == "0" else place.conversation.trial,
-        "tokens": played.conversation.channel.transcript.position,
-        "target_tokens": expected_tokens(known, {place.span: played.span}) if played.span else 0,
-        "in_progress": sum(lane.start is not None and not lane.ended for lane in lanes),
-        "done": len(played.results),
-        "total": len(lanes),
-        "score_sum": sum(scores),
-        "scored": len(scores),
-    }

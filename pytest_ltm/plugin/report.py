@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._engine.resume import JOURNAL, TIMINGS
+from pytest_ltm._engine.recording_folder import JOURNAL, TIMINGS
 from pytest_ltm._journal import amendments as _amendments
 from pytest_ltm._journal.result import RunResult, at_span, lost_examples, misjudged_checks, why_unmeasured
 from pytest_ltm._journal.run_file import SUMMARY, conversations_in, cut_short, newest_first
@@ -155,7 +155,15 @@ class Report:
         files = {"--ltm-report": self._run.settings.report, "--ltm-summary": self._gate.options.summary}
         for flag, path in files.items():
             if self._run.plays and path:
-                _check_writable(flag, path)
+                is_new = not path.exists()
+                try:
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    with path.open("ab"):
+                        pass
+                    if is_new:
+                        path.unlink()
+                except OSError as error:
+                    raise pytest.UsageError(f"{flag}: cannot write {str(path)!r}: {error.strerror or error}") from error
         terminal: Any = self._run.config.pluginmanager.get_plugin("terminalreporter")
         if terminal is not None and self._run.config.get_verbosity() == 0:
             terminal.showfspath = False  # the examples of all files take turns: each would begin another line
@@ -264,23 +272,20 @@ class Report:
                 "ltm: nothing to play: no selected test takes the fixture 'ltm', and an LTM run leaves out all others"
             )
         if self.result is not None and self.result.conversations:
-            self._show(self.result, terminalreporter)
+            config = self._run.config
+            for traceback in self._tracebacks if config.option.tbstyle != "no" else ():
+                terminalreporter.write_sep("_", "ERROR in the agent", red=True, bold=True)
+                terminalreporter.write_line(escape_unprintable(traceback))
+            if self._gate.page:
+                terminalreporter.write_line("\n".join([for_screen(self._gate.page), *[self._page] * bool(self._page)]))
+            else:
+                self._show_tables(self.result, terminalreporter)
+            if (why := self._why_unmeasurable(self.result)) and self._gate.verdict is None:
+                text = f"unmeasurable (exit status {UNMEASURABLE}): {why}"
+                for line in wrap_text(text, self._run.config.get_terminal_writer().fullwidth, "  "):
+                    terminalreporter.write_line(line, yellow=True)
         elif self._unplayed:
             terminalreporter.write_line(f"unmeasurable (exit status {UNMEASURABLE}): {self._unplayed}", yellow=True)
-
-    def _show(self, result: RunResult, terminalreporter: Any) -> None:
-        config = self._run.config
-        for traceback in self._tracebacks if config.option.tbstyle != "no" else ():
-            terminalreporter.write_sep("_", "ERROR in the agent", red=True, bold=True)
-            terminalreporter.write_line(escape_unprintable(traceback))
-        if self._gate.page:
-            terminalreporter.write_line("\n".join([for_screen(self._gate.page), *[self._page] * bool(self._page)]))
-        else:
-            self._show_tables(result, terminalreporter)
-        if (why := self._why_unmeasurable(result)) and self._gate.verdict is None:
-            text = f"unmeasurable (exit status {UNMEASURABLE}): {why}"
-            for line in wrap_text(text, self._run.config.get_terminal_writer().fullwidth, "  "):
-                terminalreporter.write_line(line, yellow=True)
 
     def _why_unmeasurable(self, result: RunResult) -> str:
         """Return why the result cannot be measured; with the first reason under -q, else it is below the table."""
@@ -453,18 +458,6 @@ class Report:
 
 
 _NAMED = 3
-
-
-def _check_writable(flag: str, path: Path) -> None:
-    is_new = not path.exists()
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("ab"):
-            pass
-        if is_new:
-            path.unlink()
-    except OSError as error:
-        raise pytest.UsageError(f"{flag}: cannot write {str(path)!r}: {error.strerror or error}") from error
 
 
 # --- Above pytest's summary: many failures in a line for each scenario; the right title for an error in a body.

@@ -11,8 +11,8 @@ import pytest
 from msgspec import structs
 
 from pytest_ltm._engine.port import RecordedAgent
+from pytest_ltm._engine.recording_folder import JOURNAL, RESULTS, TIMINGS
 from pytest_ltm._engine.rescore import NO_USER, Playback, RecordScript, plan_of, recorded_plan
-from pytest_ltm._engine.resume import JOURNAL, RESULTS, TIMINGS
 from pytest_ltm._engine.verdict_changes import (
     Rescored,
     compare_scorings,
@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from pytest_ltm.plugin.item_body import ItemBody
     from pytest_ltm.plugin.items import LtmItem
     from pytest_ltm.plugin.session import LtmRun
-    from pytest_ltm.users._connection import UserConnection
+    from pytest_ltm.users._user_connection import UserConnection
 
 A = TypeVar("A", events.JudgeAsked, events.JudgeChecked)
 

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec import Struct
 
-from pytest_ltm._engine.resume import JOURNAL, RESULTS, Recording, cannot_go_on, read_recording, recording_differences
+from pytest_ltm._engine.recording_folder import (
+    JOURNAL,
+    RESULTS,
+    Recording,
+    cannot_go_on,
+    read_recording,
+    recording_differences,
+)
 from pytest_ltm._journal.probe_rows import FILE as PROBED
 from pytest_ltm._journal.result import read_results
 from pytest_ltm._journal.run_file import conversations_in, read_run_file
@@ -126,7 +133,8 @@ class ResumeGuard:
         if self._run.plays:
             self._begun = Begun.read_begun_run(self._run.folder.path)
             if not self._run.is_worker:
-                self._check_settings()
+                recorded = name_option_in_errors("--ltm-resume", lambda: read_run_file(self._run.folder.path))
+                self._refuse(_again.setting_differences(recorded, self._run.settings))
                 self._refuse(self._agents())
         yield
 
@@ -143,10 +151,6 @@ class ResumeGuard:
             self._refuse([problem for each in known for problem in self._plan_problems(*each)])
             if not self._begun.can_go_on(groups):
                 self._refuse(self._begun.refusal_reasons())
-
-    def _check_settings(self) -> None:
-        recorded = name_option_in_errors("--ltm-resume", lambda: read_run_file(self._run.folder.path))
-        self._refuse(_again.setting_differences(recorded, self._run.settings))
 
     def _agents(self) -> list[str]:
         by_label: dict[str, dict[ConversationName, Recording]] = {}
@@ -200,9 +204,6 @@ class Unfinished:
     def pytest_terminal_summary(self, terminalreporter: Any) -> Iterator[None]:
         """Print it below the tables."""
         yield
-        self._show(terminalreporter)
-
-    def _show(self, terminalreporter: Any) -> None:
         result, folder = self._report.result, self._run.folder.path
         cut_off = bool(self._run.ended_by) or self._run.disk_is_gone  # nobody at the terminal wanted that
         was_asked = any(folder.glob(f"*/{JOURNAL}")) or (cut_off and (folder / PROBED).exists())

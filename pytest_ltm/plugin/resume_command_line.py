@@ -75,8 +75,8 @@ def begun_by_controller(latest: Path) -> Mapping[str, Any]:
 
 def source_of(config: pytest.Config) -> Path | None:
     """Return the folder of the run that is scored again, None where none is."""
-    said = config.getoption("ltm_rescore")
-    return None if said is None else config.invocation_params.dir / str(said)
+    option = config.getoption("ltm_rescore")
+    return None if option is None else config.invocation_params.dir / str(option)
 
 
 def recorded_settings(config: pytest.Config) -> Mapping[str, Any] | None:

@@ -172,26 +172,23 @@ class Boundary:
         manager: Any = self._config.pluginmanager.get_plugin("capturemanager")
         for name in _DESCRIPTORS:
             captured = getattr(getattr(manager, "_global_capturing", None), name.removeprefix("std"), None)
-            self._stand_before(name, captured)
-
-    def _stand_before(self, name: str, captured: Any) -> None:
-        old = getattr(sys, name)
-        with suppress(OSError):  # it is closed: nobody reads it
-            self._descriptors[name] = _Descriptor(name, captured)
-        door = self._descriptors.get(name)
-        if door is not None and door.terminal is not old and hasattr(captured, "targetfd_save"):
-            return  # what is printed arrives there, and is captured even where a logger has kept the stream
-        if door is None or door.terminal is old:
-            screen = Screen(old, _FOREIGN, self.drain)
-        else:
-            screen = _ForeignScreen(door.terminal, _FOREIGN, self.drain)
-            screen.door = door
-        beyond = getattr(captured, "syscapture", captured)
-        self._swap(sys, name, screen)
-        if hasattr(beyond, "_old"):
-            self._swap(beyond, "_old", screen)
-        if hasattr(getattr(captured, "tmpfile", None), "_other"):  # --capture=tee-sys
-            self._swap(captured.tmpfile, "_other", screen)
+            old = getattr(sys, name)
+            with suppress(OSError):  # it is closed: nobody reads it
+                self._descriptors[name] = _Descriptor(name, captured)
+            door = self._descriptors.get(name)
+            if not (door is not None and door.terminal is not old and hasattr(captured, "targetfd_save")):
+                if door is None or door.terminal is old:
+                    screen = Screen(old, _FOREIGN, self.drain)
+                else:
+                    screen = _ForeignScreen(door.terminal, _FOREIGN, self.drain)
+                    screen.door = door
+                beyond = getattr(captured, "syscapture", captured)
+                self._swap(sys, name, screen)
+                if hasattr(beyond, "_old"):
+                    self._swap(beyond, "_old", screen)
+                tee = getattr(captured, "tmpfile", None)
+                if hasattr(tee, "_other"):  # --capture=tee-sys
+                    self._swap(tee, "_other", screen)
 
     def drain(self) -> None:
         """Show what foreign code has written to descriptors."""

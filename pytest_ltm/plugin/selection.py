@@ -188,12 +188,10 @@ def expected_tokens(known: Sequence[LtmItem], spans: Mapping[str, int | None]) -
     for one in known if span is not None else ():
         own = span_of(str(one.marks.span), "span")[1] if one.marks.span is not None else span
         rows[one.scenario] = rows.get(one.scenario, 0.0) + SHARE * (own or 0)
-    longest = max((_with_rivals(one, rows) for one in known), default=0.0)
+    longest = max(
+        (sum(rows.get(name, 0.0) for name in {one.scenario, *one.marks.incompatible}) for one in known), default=0.0
+    )
     return round(longest) + OWN_TOKENS * len(known)
-
-
-def _with_rivals(one: LtmItem, rows: Mapping[str, float]) -> float:
-    return sum(rows.get(name, 0.0) for name in {one.scenario, *one.marks.incompatible})
 
 
 # --- Shards: one run spread over several machines, each of which plays its share of the conversations.

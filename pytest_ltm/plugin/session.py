@@ -17,7 +17,7 @@ from msgspec import structs
 
 from pytest_ltm._calls.event_loop import close_loops, share_in_thread
 from pytest_ltm._calls.time_limits import lift
-from pytest_ltm._engine.resume import JOURNAL, TIMINGS
+from pytest_ltm._engine.recording_folder import JOURNAL, TIMINGS
 from pytest_ltm._journal.cost import LEDGER
 from pytest_ltm._journal.result import ConversationName
 from pytest_ltm._journal.run_file import FILE, LATEST, RunFile, conversations_in, write_run_file
@@ -93,7 +93,16 @@ class RunFolder:
                 write_whole(ignore, b"*\n")
             self._lock.acquire()
             write_run_file(self.path, started)
-            _sweep(self.path.parent)
+            # Take away the folders of runs that were killed before they had begun: nothing but a lock
+            # that nobody holds.
+            for folder in self.path.parent.iterdir():
+                with suppress(OSError):
+                    names = {path.name for path in folder.iterdir()}
+                    is_old = wall_time().timestamp() - folder.stat().st_mtime > _YOUNG_SECONDS
+                    if is_old and names <= {LOCK, OWNER, f"{OWNER}.new", f"{FILE}.new"} and not lock_holder(folder):
+                        for name in names:
+                            (folder / name).unlink()
+                        folder.rmdir()
             self._before = self._latest()
             self._point()
         except (OSError, DiskFault) as error:
@@ -120,18 +129,14 @@ class RunFolder:
         before, self._before = self._before, None
         if before is not None:
             with suppress(OSError):
-                self._take_away(before)
-
-    def _take_away(self, before: str) -> None:
-        if {path.name for path in self.path.iterdir()} - _BEGUN:
-            return
-        if self._latest() == self.name and not before:
-            (self.ltm_dir / LATEST).unlink()
-        elif self._latest() == self.name:
-            write_whole(self.ltm_dir / LATEST, f"{before}\n".encode())
-        for name in _BEGUN:
-            (self.path / name).unlink(missing_ok=True)
-        self.path.rmdir()
+                if not ({path.name for path in self.path.iterdir()} - _BEGUN):
+                    if self._latest() == self.name and not before:
+                        (self.ltm_dir / LATEST).unlink()
+                    elif self._latest() == self.name:
+                        write_whole(self.ltm_dir / LATEST, f"{before}\n".encode())
+                    for name in _BEGUN:
+                        (self.path / name).unlink(missing_ok=True)
+                    self.path.rmdir()
 
     def _latest(self) -> str:
         try:
@@ -151,18 +156,6 @@ class RunFolder:
         """Return the folder as a person would type it from here."""
         shown = os.path.relpath(self.path)
         return str(self.path) if shown.startswith("..") else shown
-
-
-def _sweep(runs: Path) -> None:
-    """Take away the folders of runs that were killed before they had begun: nothing but a lock that nobody holds."""
-    for folder in runs.iterdir():
-        with suppress(OSError):
-            names = {path.name for path in folder.iterdir()}
-            is_old = wall_time().timestamp() - folder.stat().st_mtime > _YOUNG_SECONDS
-            if is_old and names <= {LOCK, OWNER, f"{OWNER}.new", f"{FILE}.new"} and not lock_holder(folder):
-                for name in names:
-                    (folder / name).unlink()
-                folder.rmdir()
 
 
 # The age of a folder of which another process may be about to take the lock.

@@ -7,10 +7,12 @@ time limits start anew. Threads that agents leave do not keep a process that has
 from __future__ import annotations
 
 import atexit
+import contextlib
 import faulthandler
 import math
 import os
 import signal
+import subprocess
 import sys
 import threading
 from contextlib import ExitStack, suppress
@@ -30,6 +32,65 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from pytest_ltm.plugin.session import LtmRun
+
+
+# Seconds that are left after a signal that should end this process.
+AFTER_SIGNAL = 5.0
+_ALIVE = b"\xff"
+# The seconds are counted, not measured: nobody is blamed for Ctrl-Z, or for a machine that sleeps.
+_LOOK = """
+import os, select, signal, sys
+pid, limit, after, err, said = int(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4]), sys.argv[5]
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP): signal.signal(number, signal.SIG_IGN)
+left = limit
+while left > 0:
+    if select.select([0], [], [], 1.0)[0]:
+        for byte in os.read(0, 65536) or sys.exit():
+            left = limit if byte == 255 else min(left, after) if byte in (1, 2, 15) else left
+    else: left -= 1.0
+os.write(err, said.encode())
+os.kill(pid, signal.SIGABRT)
+select.select([], [], [], 3.0)
+try: os.kill(pid, signal.SIGKILL)
+except ProcessLookupError: pass
+"""
+
+
+class FrozenGuard:
+    """Watches this process from its main thread on; close it.
+
+    `seconds`: without Python code, after which it is ended. `said` is written to the file `err` then; faulthandler, if
+    it is enabled, shows the threads.
+    """
+
+    def __init__(self, seconds: float, err: int, said: str) -> None:
+        reads, self._feed = os.pipe()
+        os.set_blocking(self._feed, False)
+        arguments = [str(os.getpid()), str(seconds), str(AFTER_SIGNAL), str(err), said]
+        command = [sys.executable, "-I", "-S", "-c", _LOOK, *arguments]
+        self._process = subprocess.Popen(command, stdin=reads, pass_fds=[err])  # noqa: S603 - ours
+        os.close(reads)
+        self._before = signal.set_wakeup_fd(self._feed, warn_on_full_buffer=False)
+        self._over = threading.Event()
+        try:
+            threading.Thread(target=self._feed_it, name="ltm-alive", daemon=True).start()
+        except RuntimeError:  # the system has no room for it
+            self.close()
+
+    def close(self) -> None:
+        """Watch no more; nothing happens the second time."""
+        if self._over.is_set():
+            return
+        self._over.set()
+        signal.set_wakeup_fd(self._before)
+        os.close(self._feed)
+        self._process.wait(AFTER_SIGNAL)
+
+    def _feed_it(self) -> None:
+        with contextlib.suppress(OSError):  # it is closed
+            while not self._over.wait(1.0):
+                os.write(self._feed, _ALIVE)
+
 
 _NAMES = ("SIGTERM", "SIGHUP")
 # Seconds beyond the reply timeout after which a process without Python code counts as frozen.
@@ -67,7 +128,16 @@ class Signals:
         if self._run.plays and threading.current_thread() is threading.main_thread():
             self._begin()
             when_hung.append(self._hung)
-            self._guard()
+            run = self._run
+            if not (
+                sys.platform == "win32" or not run.of_agent or all(source.apart for source in run.sources.values())
+            ):
+                err = os.dup(self._terminal())
+                way = "" if run.is_worker else f"\nresume with: {resume_command(run)}"
+                limit = run.settings.reply_timeout
+                guard = FrozenGuard(math.inf if limit is None else limit + SLACK, err, f"{FROZEN}{way}\n")
+                self._guards.callback(os.close, err)
+                self._guards.callback(guard.close)
             if not self._run.is_worker:  # of a worker it is noticed that it is gone
                 os._exit = self._exited  # type: ignore[assignment]
         try:
@@ -110,20 +180,6 @@ class Signals:
         if hasattr(signal, "SIGCONT") and signal.getsignal(signal.SIGCONT) is signal.SIG_DFL:
             signal.signal(signal.SIGCONT, goes_on)
             self._handled.append(signal.SIGCONT)
-
-    def _guard(self) -> None:
-        """Have this process ended if it freezes: on the main thread, where one is played at a time, limits are kept."""
-        run = self._run
-        if sys.platform == "win32" or not run.of_agent or all(source.apart for source in run.sources.values()):
-            return
-        from pytest_ltm._calls.frozen import FrozenGuard
-
-        err = os.dup(self._terminal())
-        way = "" if run.is_worker else f"\nresume with: {resume_command(run)}"
-        limit = run.settings.reply_timeout
-        guard = FrozenGuard(math.inf if limit is None else limit + SLACK, err, f"{FROZEN}{way}\n")
-        self._guards.callback(os.close, err)
-        self._guards.callback(guard.close)
 
     def _terminal(self) -> int:
         """Return the descriptor of the screen for errors, also while output is captured."""

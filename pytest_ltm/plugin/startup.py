@@ -54,7 +54,7 @@ from pytest_ltm.plugin.signals import Signals
 from pytest_ltm.plugin.state import RUN, TRACES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable
 
     from pytest_ltm._journal.cost import Forecast
     from pytest_ltm.plugin.conversation_setup import ConversationInputs, ConversationMode
@@ -263,25 +263,33 @@ def _reading(config: pytest.Config) -> Reading:
 DEFINITION_SUITE = "extended"
 
 
-def _every_scenario(known: Collection[str]) -> _suite.Suite:
-    suite = _suite.built_in(DEFINITION_SUITE, known)
-    for other in (_suite.built_in(name, known) for name in _suite.built_in_names()):
-        names = {entry.name for entry in suite.entries}
-        further = tuple(entry for entry in other.entries if entry.name not in names)
-        suite = structs.replace(suite, entries=(*suite.entries, *further))
-    return suite
-
-
 def _suite_of(config: pytest.Config, *, has_paths: bool) -> _suite.Suite | None:
     """Return the suite of scenarios; None where there is none, or a data set."""
-    _refuse_several(config)
+    # Raise UsageError where the command line itself names two suites, of which the first
+    # would be lost.
+    words = [str(word) for word in config.invocation_params.args]
+    sources = [
+        (*word.split("=", 1), *words[n:])[1]
+        for n, word in enumerate(words, start=1)
+        if word.split("=")[0] == "--ltm-suite"
+    ]
+    if len(set(sources)) > 1:
+        raise pytest.UsageError(
+            f"--ltm-suite: a run has one suite, and its settings are those of the run; here are {join_words(sources)}. "
+            "Write the entries into one file, or start a run for each"
+        )
     given = _options.option_or_ini(config, "ltm_suite")
     datasets = _options.option_table(config).datasets
     if given == "none" or given in datasets or (given is None and has_paths):
         return None
     known = _suite.scenario_names()
     if given is None and _options.option_value(config, "ltm_definitions"):
-        return _every_scenario(known)
+        suite = _suite.built_in(DEFINITION_SUITE, known)
+        for other in (_suite.built_in(name, known) for name in _suite.built_in_names()):
+            names = {entry.name for entry in suite.entries}
+            further = tuple(entry for entry in other.entries if entry.name not in names)
+            suite = structs.replace(suite, entries=(*suite.entries, *further))
+        return suite
     name = given or _options.DEFAULTS["ltm_suite"]
     if name in _suite.built_in_names():
         return _suite.built_in(name, known)
@@ -293,21 +301,6 @@ def _suite_of(config: pytest.Config, *, has_paths: bool) -> _suite.Suite | None:
         f"{value_source(config, '--ltm-suite')}: there is no suite {name!r}.{did_you_mean(name, suites)} "
         f"Built-in: {', '.join(suites)}; or name a *.ltm-suite.yml file, or a published configuration"
     )
-
-
-def _refuse_several(config: pytest.Config) -> None:
-    """Raise UsageError where the command line itself names two suites, of which the first would be lost."""
-    words = [str(word) for word in config.invocation_params.args]
-    said = [
-        (*word.split("=", 1), *words[n:])[1]
-        for n, word in enumerate(words, start=1)
-        if word.split("=")[0] == "--ltm-suite"
-    ]
-    if len(set(said)) > 1:
-        raise pytest.UsageError(
-            f"--ltm-suite: a run has one suite, and its settings are those of the run; here are {join_words(said)}. "
-            "Write the entries into one file, or start a run for each"
-        )
 
 
 def _filler_spec(config: pytest.Config, suite: _suite.Suite | None) -> str:

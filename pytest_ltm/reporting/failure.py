@@ -51,7 +51,9 @@ def failure_text(result: ScenarioResult, exchanges: Sequence[Exchange], again: s
     repeats the run, "" for none. All texts are made harmless and long ones shortened in the middle, where the part that
     decided stays.
     """
-    question = _decisive_question(result)
+    deciding = [one for one in result.questions if result.evidence and result.evidence in one.answer]
+    candidates = deciding or result.questions
+    question = candidates[-1] if candidates else None
     shown = _own_exchanges_shown(result, exchanges) if question is None else _question_exchanges(question, exchanges)
     lines = wrap_text(failure_headline(result), WIDTH, "  ")
     lines += check_lines(result)
@@ -100,13 +102,6 @@ def check_lines(result: ScenarioResult) -> list[str]:
         return []
     lines = [f"  {shown_state(check):6}  {one_line(check.label)}" for check in result.checks]
     return [line for text in lines for line in wrap_text(text, WIDTH, _INDENT + "  ")]
-
-
-def _decisive_question(result: ScenarioResult) -> QuestionResult | None:
-    """Return the last question whose answer holds the part that decided, else the last one."""
-    deciding = [one for one in result.questions if result.evidence and result.evidence in one.answer]
-    candidates = deciding or result.questions
-    return candidates[-1] if candidates else None
 
 
 def _question_exchanges(question: QuestionResult, exchanges: Sequence[Exchange]) -> list[_Shown]:

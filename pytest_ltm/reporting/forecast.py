@@ -52,7 +52,10 @@ def gantt_lines(bars: Sequence[Bar], tokens: int, width: int) -> list[str]:
     ]
     more = len(lines) - MOST_LINES
     rest = [f"… and {pluralize(more, 'more scenario')}"] * (more > 0)
-    return [*lines[:MOST_LINES], *rest, _axis_line(label, room, tokens)]
+    end = f"{short_count(tokens)} tokens"
+    start = pad_right("0", room // 2) + short_count(tokens // 2)
+    line = pad_right(start, room - len(end)) + end if room > len(end) + len(start) else pad_left(end, room)
+    return [*lines[:MOST_LINES], *rest, " " * (label + 1) + line]
 
 
 def _gantt_line(bars: Sequence[Bar], tokens: int, room: int) -> str:
@@ -69,13 +72,6 @@ def _gantt_line(bars: Sequence[Bar], tokens: int, room: int) -> str:
 
 def _cell_of(position: int, tokens: int, room: int) -> int:
     return min(position * room // max(tokens, 1), room - 1)
-
-
-def _axis_line(label: int, room: int, tokens: int) -> str:
-    end = f"{short_count(tokens)} tokens"
-    start = pad_right("0", room // 2) + short_count(tokens // 2)
-    line = pad_right(start, room - len(end)) + end if room > len(end) + len(start) else pad_left(end, room)
-    return " " * (label + 1) + line
 
 
 MOST_SCHEDULES, MOST_SKIPPED = 3, 5
@@ -187,10 +183,6 @@ def forecast_lines(
     before += [_Before("judge's canaries and checks", canaries, judge, of_judge=True)] * bool(canaries.messages)
     texts = _forecast_notes(columns, before, judge, users, latency)
     notes = [line for note in texts for line in wrap_text(one_line(note), width, "  ")]
-    return [*_schedule_lines(forecasts, width), *render_table(table, width, color=color), "", *notes]
-
-
-def _schedule_lines(forecasts: Sequence[Forecast], width: int) -> list[str]:
     lines: list[str] = []
     spans = group_by([each for each in forecasts if each.schedule.examples > 1], lambda each: each.span_label)
     for each, *_ in list(spans.values())[:MOST_SCHEDULES]:
@@ -198,7 +190,7 @@ def _schedule_lines(forecasts: Sequence[Forecast], width: int) -> list[str]:
         which = f"one of {many} conversations" if many > 1 else "one conversation"
         title = f"schedule of {at_span(each.agent, each.span_label)} ({which}); {SPEAKS} speaks, {WAITS} waits"
         lines += [*wrap_text(title, width), *gantt_lines(shown.bars, shown.tokens, width), ""]
-    return lines
+    return [*lines, *render_table(table, width, color=color), "", *notes]
 
 
 def _forecast_rows(columns: Sequence[_Column]) -> list[TableRow]:

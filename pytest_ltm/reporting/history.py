@@ -143,7 +143,22 @@ def read_past(path: Path) -> Past:
         source = source_of(path)
         summary = _read_summary(path)
         if summary is None:
-            return _unfinished_run(path, at, source)
+            # A run without a summary: one that goes on, was cut short, or never began.
+            held, notices = results_in(path)
+            result = RunResult(run_id=path.name, conversations=tuple(each.result for each in held))
+            # The way through JSON makes an unfinished run look like any other below.
+            fields = summary_json(result, pytest_ltm_version="", seed=0, plan={})
+            begun = bool(held) or any(path.glob("*/journal.jsonl"))
+            state: State = "interrupted" if begun else "damaged" if notices else "empty"
+            return Past(
+                name=path.name,
+                path=path,
+                at=at,
+                state="in progress" if _is_written(path) else state,
+                why=one_line(_error_without_folder(LtmError(notices[0]), path)) if notices else "",
+                standings=_make_standings(msgspec.convert(fields, _Summary), complete=False),
+                source=source,
+            )
         standings = _make_standings(summary)
     except (LtmError, OSError, RecursionError) as error:
         return Past(name=path.name, path=path, at=at, state="damaged", why=one_line(_error_without_folder(error, path)))
@@ -172,25 +187,6 @@ def _error_without_folder(error: Exception, path: Path) -> str:
     """Return what is wrong, without the folder, which stands beside it."""
     said = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
     return said.replace(f"{path}/", "").replace(f"{path}\\", "")
-
-
-def _unfinished_run(path: Path, at: datetime | None, source: SourceRevision | None) -> Past:
-    """Return a run without a summary: one that goes on, was cut short, or never began."""
-    held, notices = results_in(path)
-    result = RunResult(run_id=path.name, conversations=tuple(each.result for each in held))
-    # The way through JSON makes an unfinished run look like any other below.
-    fields = summary_json(result, pytest_ltm_version="", seed=0, plan={})
-    begun = bool(held) or any(path.glob("*/journal.jsonl"))
-    state: State = "interrupted" if begun else "damaged" if notices else "empty"
-    return Past(
-        name=path.name,
-        path=path,
-        at=at,
-        state="in progress" if _is_written(path) else state,
-        why=one_line(_error_without_folder(LtmError(notices[0]), path)) if notices else "",
-        standings=_make_standings(msgspec.convert(fields, _Summary), complete=False),
-        source=source,
-    )
 
 
 def result_standings(result: RunResult) -> tuple[HistoricalScore, ...]:

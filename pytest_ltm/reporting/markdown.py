@@ -52,7 +52,13 @@ def run_markdown(
     if not columns:
         return "\n\n".join([*parts, "No conversation was held."]) + "\n"
     parts += [f"**{markdown_text(sentence)}**" for sentence in (*sentences, *leading_sentences(run))]
-    parts.append(_totals_table(columns, run.suite))
+    figures = shown_figures(columns, "markdown")
+    rows = [
+        [column.label, *cells]
+        for column, *cells in zip(columns, *(each.cells(columns) for each in figures), strict=True)
+    ]
+    table = markdown_table([run.suite, *(figure.heading(columns) for figure in figures)], rows)
+    parts.append("\n\n".join([table, *figure_notes(columns)]))
     if changes is not None:
         parts += _changes_section(changes)
     said = [*(sentence for column in columns for sentence in scoreless_sentence(column)), *span_sentences(run), *notes]
@@ -112,16 +118,6 @@ def _gate_section(verdict: GateVerdict | None, rules: Sequence[Rule]) -> list[st
     parts += _bullet_list(first_and_rest(change_report.verdict_details(verdict), change_report.MOST_LISTED))
     must = _bullet_list([f"{rule.text}: {rule.sentence}" for rule in rules])
     return parts + [_folded_section("Rules", body) for body in must]
-
-
-def _totals_table(columns: Sequence[Column], suite: str) -> str:
-    figures = shown_figures(columns, "markdown")
-    rows = [
-        [column.label, *cells]
-        for column, *cells in zip(columns, *(each.cells(columns) for each in figures), strict=True)
-    ]
-    table = markdown_table([suite, *(figure.heading(columns) for figure in figures)], rows)
-    return "\n\n".join([table, *figure_notes(columns)])
 
 
 def _changes_section(changes: Changes) -> list[str]:

@@ -23,7 +23,7 @@ from pytest_ltm._results.text import (
     verdict_text,
     wrap_text,
 )
-from pytest_ltm.reporting.agents import AgentAtSpan, agents_under_test, largest_span_label, rank_sides
+from pytest_ltm.reporting.agent_sentences import AgentAtSpan, agents_under_test, largest_span_label, rank_sides
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -362,19 +362,19 @@ def judge_lines(run: RunResult, remembered: Sequence[float | None]) -> list[str]
 
     `remembered`: for each reply that came from an earlier run what it had cost, in dollars, where that is known.
     """
-    said = _side_usage(run, "judge")
-    if not said:
+    usage = _side_usage(run, "judge")
+    if not usage:
         return []
     spared = known_sum(remembered)
     saying = f"; {len(remembered):,} of them cached" if remembered else ""
     saying += "" if spared is None else f", saving ${exact_dollars(spared)}"
-    return [f"judge: {said}{saying}"]
+    return [f"judge: {usage}{saying}"]
 
 
 def user_lines(run: RunResult) -> list[str]:
     """Return the line about the models of simulated users, none if nobody asked one."""
-    said = _side_usage(run, "user")
-    return [f"simulated users: {said}"] * bool(said)
+    usage = _side_usage(run, "user")
+    return [f"simulated users: {usage}"] * bool(usage)
 
 
 def _side_usage(run: RunResult, side: str) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, structs
 
 from pytest_ltm._engine.lane import CreditedQuestion
-from pytest_ltm._engine.resume import JOURNAL, RESULTS, TIMINGS
+from pytest_ltm._engine.recording_folder import JOURNAL, RESULTS, TIMINGS
 from pytest_ltm._engine.scoring import question_result
 from pytest_ltm._journal import events, judge_precheck
 from pytest_ltm._journal.checksum_chain import find_damages
@@ -94,9 +94,9 @@ def mark_discrepancies(run: LoadedRun) -> LoadedRun:
 def discrepancy_sentences(run: Path) -> Iterator[str]:
     """Yield the first things that do not hold of each file of a run, and how many more: one change has many effects."""
     by_place = group_by((each for each in find_discrepancies(run) if not each.unfinished), lambda each: each.place)
-    for found in by_place.values():
-        more = f" (and {len(found) - _SHOWN:,} more: see ltm verify)" if len(found) > _SHOWN else ""
-        yield from (f"{each}{more * (each is found[:_SHOWN][-1])}" for each in found[:_SHOWN])
+    for discrepancies in by_place.values():
+        more = f" (and {len(discrepancies) - _SHOWN:,} more: see ltm verify)" if len(discrepancies) > _SHOWN else ""
+        yield from (f"{each}{more * (each is discrepancies[:_SHOWN][-1])}" for each in discrepancies[:_SHOWN])
 
 
 # --- one conversation
@@ -145,10 +145,10 @@ def _journal_discrepancies(folder: Path, result: ConversationResult, *, imported
         RESULTS: list(_result_differences(result, record, plan)),
         TIMINGS: _attempt_differences(folder / TIMINGS, record),
     }
-    found = [Discrepancy(f"{here}/{name}", text) for name, mine in texts.items() for text in _first_of(mine)]
+    discrepancies = [Discrepancy(f"{here}/{name}", text) for name, mine in texts.items() for text in _first_of(mine)]
     if result.ended == "interrupted":
-        found.append(Discrepancy(f"{here}/{RESULTS}", "the conversation was interrupted", unfinished=True))
-    return found + _definition_discrepancies(folder, plan)
+        discrepancies.append(Discrepancy(f"{here}/{RESULTS}", "the conversation was interrupted", unfinished=True))
+    return discrepancies + _definition_discrepancies(folder, plan)
 
 
 def _first_of(texts: list[str]) -> list[str]:
@@ -182,22 +182,22 @@ def _plan_file_differences(folder: Path, header: events.Header, plan: Plan) -> l
 
 def _definition_discrepancies(folder: Path, plan: Plan) -> list[Discrepancy]:
     known = {f"{one.scenario}/{one.example}": one.definition for one in plan.examples if one.definition is not None}
-    found = []
+    discrepancies = []
     paths = sorted((folder / "definitions").glob("*/*.def.json"))
     there = {f"{path.parent.name}/{path.name.removesuffix('.def.json')}": path for path in paths}
     for key in sorted(known.keys() | there.keys()):
         place = f"{folder.name}/definitions/{key}.def.json"
         if key not in there:
-            found += [Discrepancy(place, "it is missing")] * bool(there)
+            discrepancies += [Discrepancy(place, "it is missing")] * bool(there)
         elif key not in known:
-            found.append(Discrepancy(place, "no example of the plan has it"))
+            discrepancies.append(Discrepancy(place, "no example of the plan has it"))
         else:
             try:
                 same = parse_record(read_regular(there[key]).decode()) == definition_json(known[key])
             except (OSError, ValueError, RecursionError):
                 same = False
-            found += [Discrepancy(place, "it is not the definition that was played")] * (not same)
-    return found
+            discrepancies += [Discrepancy(place, "it is not the definition that was played")] * (not same)
+    return discrepancies
 
 
 def _attempt_differences(path: Path, record: ConversationRecord) -> list[str]:
@@ -312,9 +312,9 @@ def _setting_discrepancies(run: LoadedRun) -> Iterator[Discrepancy]:
             pairs["trial"] = (name.trial, str(plan.get("trial")))
             pairs["spans"] = (settings.get("spans", {}).get(name.span), plan.get("span"))
             pairs["agents"] = (settings.get("agents", {}).get(name.agent), each.result.agent_spec)
-            for one, (said, played) in pairs.items():
-                if said != played:
-                    what = f"{one} is {show_value(said)}, and {each.path.name} was played with {show_value(played)}"
+            for one, (recorded, played) in pairs.items():
+                if recorded != played:
+                    what = f"{one} is {show_value(recorded)}, and {each.path.name} was played with {show_value(played)}"
                     yield Discrepancy(RUN_FILE, what)
 
 
@@ -343,9 +343,9 @@ def _summary_discrepancies(run: LoadedRun) -> Iterator[Discrepancy]:
             missing = "it is missing or cannot be read: the run has not come to its end"
             yield Discrepancy(SUMMARY, missing, unfinished=True)
         return
-    told, began = run.summary.get("run_id"), _run_named(run.path)
-    if told not in (began or told, run.result.run_id):  # a copy that was amended has the name of its folder
-        yield Discrepancy(SUMMARY, f"it is that of run {told}, and {RUN_FILE} began run {began}")
+    run_id, began = run.summary.get("run_id"), _run_named(run.path)
+    if run_id not in (began or run_id, run.result.run_id):  # a copy that was amended has the name of its folder
+        yield Discrepancy(SUMMARY, f"it is that of run {run_id}, and {RUN_FILE} began run {began}")
     yield from _plan_discrepancies(run)
     now = json.loads(json.dumps(rewrite_summary(run.result, run.summary)))
     for name in (one for one in ("results", "effective_spans", "conversations", "prechecks") if one in run.summary):
@@ -359,11 +359,11 @@ def _summary_discrepancies(run: LoadedRun) -> Iterator[Discrepancy]:
 def _plan_discrepancies(run: LoadedRun) -> Iterator[Discrepancy]:
     """Yield what the summary says of how the run was played that its `run.json` does not."""
     plan = run.summary.get("plan")
-    said = {**(plan if isinstance(plan, dict) else {}), "seed": run.summary.get("seed")}
+    planned = {**(plan if isinstance(plan, dict) else {}), "seed": run.summary.get("seed")}
     for part in run_parts(run.path, [each.path.name for each in run.conversations]):
         for name, began in part["run"].get("settings", {}).items():
-            if (run.path / RUN_FILE).is_file() and name in said and said[name] != began:
-                what = f"its {name} is {show_value(said[name])}, and {RUN_FILE} says {show_value(began)}"
+            if (run.path / RUN_FILE).is_file() and name in planned and planned[name] != began:
+                what = f"its {name} is {show_value(planned[name])}, and {RUN_FILE} says {show_value(began)}"
                 yield Discrepancy(SUMMARY, what)
 
 

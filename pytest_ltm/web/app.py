@@ -1,25 +1,184 @@
-"""The server: its pages, and what answers where none does."""
+"""The server: its list of runs, reports and comparisons, the other pages, and what answers where none does."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from pytest_ltm._journal.result import span_place
+from pytest_ltm._journal.run_file import newest_first, read_run_file
+from pytest_ltm._results.change_report import change_lines
+from pytest_ltm._results.columns import result_columns
+from pytest_ltm._results.gate.changes import CompareHints, GateSide, compare_sides, one_agent
+from pytest_ltm._results.run_loading import read_run, side_of_run
+from pytest_ltm._results.statistics.totals import group_by
+from pytest_ltm._results.text import format_dollars, format_percent, one_line
 from pytest_ltm._storage.errors import LtmError
-from pytest_ltm.web import human_test, live_page, page_parts, run_pages
+from pytest_ltm.agents._mailbox import list_people
+from pytest_ltm.reporting.agent_sentences import run_sentences
+from pytest_ltm.reporting.history import read_past
+from pytest_ltm.reporting.html.page import build_report
+from pytest_ltm.web import human_test, live_page, page_parts
 from pytest_ltm.web.guard import Guard, Strangers
 from pytest_ltm.web.review import pages
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-    from pathlib import Path
+    from collections.abc import Collection, Sequence
 
     from starlette.requests import Request
+
+    from pytest_ltm.reporting.history import HistoricalScore, Past
+
+
+MOST_RUNS = 200
+WIDTH = 80
+WAYS = CompareHints(common="the box below", choose_agent="Write RUN@AGENT to name one")
+# The report has a policy of its own in its text, and no part in this server.
+SEALED = "sandbox allow-scripts allow-downloads allow-popups; frame-ancestors 'none'; base-uri 'none'"
+
+
+async def runs_page(request: Request) -> Response:
+    """List the runs."""
+    return await run_in_threadpool(_render_runs, request)
+
+
+def _render_runs(request: Request) -> Response:
+    words = request.query_params.get("find", "").lower().split()
+    newest = newest_first(page_parts.ltm_dir(request))
+    pasts = list(map(read_past, newest[:MOST_RUNS]))
+    rows = [row for row in map(_run_row, pasts) if all(word in row["text"] for word in words)]
+    return page_parts.render_template(
+        request, "runs.html.j2", title="Runs", runs=rows, find=" ".join(words), more=max(0, len(newest) - MOST_RUNS),
+        standings=[] if words else _standings(pasts), people=any(row["people"] for row in rows),
+    )  # fmt: skip
+
+
+def _run_row(past: Past) -> dict[str, Any]:
+    path, settings = past.path, dict[str, Any]()
+    with suppress(LtmError):  # merged and imported runs have none
+        settings = dict(read_run_file(path).settings)
+    agents, suite = settings.get("agents"), settings.get("suite")
+    best = max(past.standings, key=lambda each: (each.own, each.span or 0), default=None)
+    costs = [each.cost_usd for each in past.standings if each.cost_usd is not None]
+    row: dict[str, Any] = {
+        "name": past.name,
+        "began": past.at.strftime("%Y-%m-%d %H:%M") if past.at else "",
+        "agents": ", ".join(past.agents or (agents if isinstance(agents, dict) else ())),
+        "suite": suite if isinstance(suite, str) else "",
+        "score": f"{_score_text(best)} {span_place(best.span_label)}" if best and best.share is not None else "",
+        "verdict": past.gate,
+        "cost": f"${format_dollars(sum(costs))}" if costs else "",
+        "state": "running" if past.state == "in progress" else past.state,
+        "has_results": any(path.glob("*/results.json")),
+        "has_journals": any(path.glob("*/journal.jsonl")),
+        "people": len(list_people(path)),
+    }
+    return row | {"text": " ".join(map(str, row.values())).lower()}
+
+
+def _score_text(score: HistoricalScore) -> str:
+    """Return the share of full marks with its interval."""
+    inside = score.interval
+    between = f" [{format_percent(inside.low)} to {format_percent(inside.high)}]" if inside else ""
+    return f"{format_percent(score.share or 0.0)}{between}"
+
+
+# --- What the page opens on: each agent's newest score, its verdict, a line over runs, one sentence.
+
+MOST_AGENTS, MOST_POINTS = 6, 40
+LINE_WIDTH, LINE_HEIGHT = 300, 60
+
+
+def _standings(pasts: Sequence[Past]) -> list[dict[str, Any]]:
+    """Return what is shown of each agent, of those under test where there are any; the newest first."""
+    measured = [(past, each) for past in pasts if past.state == "finished" for each in past.standings]
+    measured = [(past, each) for past, each in measured if not each.unmeasured]
+    owned = [(past, each) for past, each in measured if each.own] or measured
+    by_agent = group_by(owned, lambda pair: pair[1].agent)
+    return [_standing(agent, of) for agent, of in list(by_agent.items())[:MOST_AGENTS]]
+
+
+def _standing(agent: str, of: Sequence[tuple[Past, HistoricalScore]]) -> dict[str, Any]:
+    newest = of[0][0]
+    score = max((each for past, each in of if past is newest), key=lambda each: each.span or 0)
+    line = [(past, each) for past, each in of if each.span_label == score.span_label][:MOST_POINTS][::-1]
+    return {
+        "agent": agent, "place": span_place(score.span_label), "score": _score_text(score), "run": newest.name,
+        "gate": newest.gate, "sentence": _sentence(newest, agent), "marks": _line_marks(line),
+        "width": LINE_WIDTH, "height": LINE_HEIGHT,
+    }  # fmt: skip
+
+
+def _sentence(past: Past, agent: str) -> str:
+    """Return what the run says of an agent; "" where its results cannot be read."""
+    try:
+        run = read_run(past.path)
+    except LtmError:
+        return ""
+    said = run_sentences(result_columns(run.result), run.summary.get("comparison"))
+    own = next((text for text in said if text.startswith(f"{one_line(agent)}: ")), "")
+    return own.removeprefix(f"{one_line(agent)}: ")
+
+
+def _line_marks(points: Sequence[tuple[Past, HistoricalScore]]) -> list[dict[str, Any]]:
+    """Return the places of a line's marks; one of another plan than the mark before begins another line."""
+    step = (LINE_WIDTH - 20) / max(len(points) - 1, 1)
+    plans = [each.plan for _, each in points]
+    return [
+        {
+            "x": round(10 + step * number, 1),
+            "y": round(10 + (LINE_HEIGHT - 20) * (1 - (each.share or 0.0)), 1),
+            "joined": number > 0 and plans[number - 1] == each.plan,
+            "title": f"{past.name}{f', commit {past.source.commit[:7]}' if past.source else ''}: {_score_text(each)}",
+        }
+        for number, (past, each) in enumerate(points)
+    ]
+
+
+async def report_page(request: Request) -> Response:
+    """Show the HTML report of a run."""
+    return await run_in_threadpool(_build_report, page_parts.run_folder(request, request.path_params["run"]))
+
+
+def _build_report(run: Path) -> Response:
+    # Looking at a run must not write into its folder.
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "report.html"
+        build_report([run], file)
+        return HTMLResponse(file.read_bytes(), headers={"Content-Security-Policy": SEALED})
+
+
+async def compare_page(request: Request) -> Response:
+    """Show what moved from one run to another."""
+    return await run_in_threadpool(_render_compare, request)
+
+
+def _render_compare(request: Request) -> Response:
+    before, after = (request.query_params.get(name, "").strip() for name in ("before", "after"))
+    common = request.query_params.get("plans") == "overlapping"
+    sides = [_side_from_text(request, text) for text in (before, after)]
+    changes = compare_sides(one_agent(sides[0], how=WAYS.choose_agent), sides[1], WAYS, common=common)
+    lines = [f"{sides[1].name} against {changes.before}", *change_lines(changes, WIDTH)]
+    return page_parts.render_template(request, "compare.html.j2", title="Two runs compared", text="\n".join(lines))
+
+
+def _side_from_text(request: Request, text: str) -> GateSide:
+    """Return a run, or one agent of it where `RUN@AGENT` says which."""
+    name, _, agent = text.partition("@")
+    side = side_of_run(page_parts.run_folder(request, name))
+    return one_agent(side, agent) if agent else side
+
+
+ROUTES = [Route("/", runs_page), Route("/report/{run}", report_page), Route("/compare", compare_page)]
 
 
 def make_app(
@@ -37,8 +196,7 @@ def make_app(
     guard = Middleware(
         Guard, secret=secret, hosts=hosts, cookie=f"ltm_{port}", home=home, strangers=strangers or Strangers()
     )
-    rooms = (run_pages, live_page, pages, human_test)
-    routes = [*(route for room in rooms for route in room.ROUTES), Route("/static/{name}", serve_static)]
+    routes = [*ROUTES, *live_page.ROUTES, *pages.ROUTES, *human_test.ROUTES, Route("/static/{name}", serve_static)]
     app = Starlette(routes=routes, middleware=[guard], exception_handlers={LtmError: refused_page, 404: missing_page})
     app.state.ltm_dir, app.state.baselines, app.state.secret = ltm_dir, baselines, secret
     app.state.followed, app.state.ending, app.state.awaited = {}, lambda: False, live

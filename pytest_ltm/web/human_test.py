@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from pytest_ltm.agents._mailbox import Box, HumanPrompt, Person
+    from pytest_ltm.agents._mailbox import Person
 
 
 def _person_of_link(request: Request) -> Person:
@@ -127,29 +127,21 @@ def _carry_out_step(person: Person, what: str, given: Mapping[str, str]) -> str:
         return TWICE if what == "answer" else ""
     match what:
         case "read":
-            _mark_read(box, message, given)
+            read = given.get("read", "")
+            for number in range(int(read) if read.isdecimal() else 0, len(message.told)):
+                box.read_on(message, number)
+                if message.filler == "full":
+                    break
         case "answer":
-            return _give_answer(box, message, given)
+            text = given.get("text", "").replace("\r\n", "\n")
+            if len(text) > LONGEST_REPLY:
+                return LONG
+            return "" if box.reply(message, text) else TWICE
         case "pause":
             box.pause(message)
         case "go-on":
             box.go_on(message)
     return ""
-
-
-def _mark_read(box: Box, message: HumanPrompt, given: Mapping[str, str]) -> None:
-    read = given.get("read", "")
-    for number in range(int(read) if read.isdecimal() else 0, len(message.told)):
-        box.read_on(message, number)
-        if message.filler == "full":
-            break
-
-
-def _give_answer(box: Box, message: HumanPrompt, given: Mapping[str, str]) -> str:
-    text = given.get("text", "").replace("\r\n", "\n")
-    if len(text) > LONGEST_REPLY:
-        return LONG
-    return "" if box.reply(message, text) else TWICE
 
 
 async def invitations_page(request: Request) -> Response:

@@ -225,7 +225,13 @@ class FollowedConversation:
             gone = isinstance(error, FileNotFoundError)
             self._stop("the journal was deleted" if gone else getattr(error, "strerror", None) or str(error))
             more = False
-        self._measure()
+        now, position = stopwatch_seconds(), self.record.position
+        if not self._moved or self._moved[-1][1] != position:
+            self._moved.append((now, position))
+            self.version += 1
+        while len(self._moved) > 1 and self._moved[0][0] < now - _LATELY:
+            self._moved.popleft()
+            self.version += 1
         return more
 
     def _stop(self, why: str) -> None:
@@ -262,15 +268,6 @@ class FollowedConversation:
             self._waiting.add(event.example)
         elif isinstance(event, events.MessageSent):
             self._waiting.discard(event.by)
-
-    def _measure(self) -> None:
-        now, position = stopwatch_seconds(), self.record.position
-        if not self._moved or self._moved[-1][1] != position:
-            self._moved.append((now, position))
-            self.version += 1
-        while len(self._moved) > 1 and self._moved[0][0] < now - _LATELY:
-            self._moved.popleft()
-            self.version += 1
 
     @property
     def speed(self) -> int | None:
@@ -382,14 +379,6 @@ class FollowedRun:
         """Return a conversation by its id."""
         return next((each for each in list(self._conversations.values()) if each.id == id_), None)
 
-    def _read_verdict(self) -> str:
-        """Return how the run ended: what its gate says, or its state; read once."""
-        if not self._verdict:
-            past = read_past(self.path)
-            self._verdict = past.gate and (_NOT_MEASURED if past.gate == "unmeasurable" else f"gate {past.gate}")
-            self._verdict = self._verdict or past.state
-        return self._verdict
-
     def state(self) -> dict[str, Any]:
         """Return what is shown of the run as a whole, JSON values."""
         there = self.path.is_dir()
@@ -403,7 +392,12 @@ class FollowedRun:
             "verdict": "",
         }
         if fields["over"]:
-            fields["verdict"] = self._read_verdict()
+            # How the run ended: what its gate says, or its state; read once.
+            if not self._verdict:
+                past = read_past(self.path)
+                self._verdict = past.gate and (_NOT_MEASURED if past.gate == "unmeasurable" else f"gate {past.gate}")
+                self._verdict = self._verdict or past.state
+            fields["verdict"] = self._verdict
         try:
             ledger = Shared(self.path / LEDGER).read() if (self.path / LEDGER).exists() else {}
             rows = [row for side in ledger.values() for row in side.values()]

@@ -26,7 +26,7 @@ PRELOADED = (
     "pytest_ltm.agents.reader.reader",
     "pytest_ltm.fillers._spec",
     "pytest_ltm.fillers._trivia",
-    "pytest_ltm.fillers._talk",
+    "pytest_ltm.fillers._spec",
     "pytest_ltm.plugin.internals",
     "pytest_ltm.plugin.startup",
     "pytest_ltm.plugin.collection",

@@ -47,7 +47,7 @@ from pytest_ltm.datasets.longmemeval.record import index_of
 from pytest_ltm.fillers import filler_from_spec
 from pytest_ltm.fillers._trivia import pool_of_file
 from pytest_ltm.judges._judge_registry import find_judge
-from pytest_ltm.users._connection import find_user_model
+from pytest_ltm.users._user_connection import find_user_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,7 @@ from _examples import share
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pytest_ltm._engine.resume import cut_back, read_recording
+from pytest_ltm._engine.recording_folder import cut_back, read_recording
 from pytest_ltm._journal import events
 from pytest_ltm._journal.journal import Journal
 from pytest_ltm.testing import run_conversation

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ltm._journal.result import CONTROLS
-from pytest_ltm._lab.cheats import CHEATS, OKAY, SPECS
+from pytest_ltm._lab.cheat_agents import CHEATS, OKAY, SPECS
 from pytest_ltm._model.agent import ExpectedReply, Prompted, Reply
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.agents._adapt import agent_source
 from pytest_ltm.agents._capabilities import capabilities_of
 from pytest_ltm.agents._padding import PADDINGS, POLITE, make_padded, padded_spec
 from pytest_ltm.agents._registry import find_agent
-from pytest_ltm.agents.reader.memory import count_tokens
+from pytest_ltm.agents.reader.memory_policies import count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

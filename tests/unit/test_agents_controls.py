@@ -12,7 +12,7 @@ from pytest_ltm.agents import AcceptsHistory, Reply, Usage
 from pytest_ltm.agents._adapt import agent_source
 from pytest_ltm.agents._controls import ByLength, make_cost, make_length_bias
 from pytest_ltm.agents._registry import find_agent
-from pytest_ltm.agents.reader.memory import count_tokens
+from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.fillers import TriviaFiller
 
 COUNT = token_counter("cl100k_base").count

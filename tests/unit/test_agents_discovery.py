@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._calls.reply_cures import cure_reply
+from pytest_ltm._calls.foreign import cure_reply
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.agents._adapt import agent_source
 from pytest_ltm.agents._discovery import ROOTS, load_frameworks

@@ -18,7 +18,7 @@ from pytest_ltm.agents._adapt import agent_source
 from pytest_ltm.agents._capabilities import capabilities_of
 from pytest_ltm.agents._controls import Oracle
 from pytest_ltm.agents._registry import find_agent
-from pytest_ltm.agents.reader.memory import Full
+from pytest_ltm.agents.reader.memory_policies import Full
 from pytest_ltm.datasets._published import from_published, scenario_of
 from pytest_ltm.testing import run_conversation
 

@@ -128,8 +128,7 @@ BESIDE = {
     "pytest_ltm.__main__": "what is left of a closed pipe goes nowhere",
     "pytest_ltm._model.definition": "a definition, as `dump` returns it: JSON without secrets",
     "pytest_ltm._cli.sharing": "what `for_file` returns",
-    "pytest_ltm._cli.init": "the first files of a project: our own texts",
-    "pytest_ltm._cli.skill": "a skill: our own text",
+    "pytest_ltm._cli.init": "the first files of a project, and a skill: our own texts",
     "pytest_ltm._cli.merge": "what `json_text` returns",
     "pytest_ltm._lab.commands.cheats": "what `for_file` returns",
     "pytest_ltm._cli.plot": "a picture, whose texts pass the boundary before they are drawn",
@@ -143,10 +142,9 @@ BESIDE = {
     "pytest_ltm.judges._connection": "what `json_text` returns",
     "pytest_ltm.plugin.canaries": "lines of a file as they were, without the torn one",
     "pytest_ltm.plugin.report": "finds out whether a file could be written",
-    "pytest_ltm.plugin.signals": "a process that cannot go on: where its threads are, no values",
+    "pytest_ltm.plugin.signals": "where the threads of a stuck process are, no values; and a byte each second",
     "pytest_ltm.reporting.markdown": "what `for_file` returns",
     "pytest_ltm.agents._hidden": "nothing: paths are opened to name them to the kernel",
-    "pytest_ltm._calls.frozen": "a byte each second to the process that watches this one",
     "pytest_ltm._lab.commands.leak_check": "a tree of questions about the form of messages, for `skips:`",
 }
 """Who else writes, and what."""

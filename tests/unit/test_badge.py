@@ -13,9 +13,9 @@ from past_runs import BAD, GOOD, run_folder, trials
 from run_folders import HOSTILE
 
 from pytest_ltm._cli import main
+from pytest_ltm._cli.sharing import COLOURS
 from pytest_ltm._journal.run_file import RunFile, write_run_file
 from pytest_ltm._results.run_loading import save_baseline
-from pytest_ltm.reporting.badge import COLOURS
 
 if TYPE_CHECKING:
     from pathlib import Path

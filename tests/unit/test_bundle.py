@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ltm._cli import main
-from pytest_ltm._cli.bundle import FORMAT, MANIFEST, DataTexts, open_bundle
+from pytest_ltm._cli.bundle import FORMAT, MANIFEST, DataTexts, merkle_root, open_bundle
 from pytest_ltm._storage.errors import LtmError
-from pytest_ltm.reporting.exports.eval_statement import merkle_root
 
 if TYPE_CHECKING:
     from pathlib import Path

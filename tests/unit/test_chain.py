@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from journals import filler, header, message, reply, sealed, verdict, write
 
-from pytest_ltm._engine.resume import read_recording
+from pytest_ltm._engine.recording_folder import read_recording
 from pytest_ltm._journal import events
 from pytest_ltm._journal.checksum_chain import LONGEST, Chain, Damage, find_damages, flip_bit_back
 from pytest_ltm._journal.journal import Journal

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ltm._cli import main
-from pytest_ltm._cli.check_agent import FINDS
-from pytest_ltm._cli.check_texts import TextsComparison
+from pytest_ltm._cli.check_agent import FINDS, TextsComparison
 from pytest_ltm._cli.pytest_runs import play_run
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ import pytest
 from pytest_ltm._cli import main
 from pytest_ltm._model.scenario import Wait
 from pytest_ltm._storage.errors import DatasetError
-from pytest_ltm.datasets import CONVERTED
-from pytest_ltm.datasets.converters import foreign
+from pytest_ltm.datasets import CONVERTED, LOGS
+from pytest_ltm.datasets.converters import declared_files as foreign
 
 if TYPE_CHECKING:
     from pytest_ltm._model.scenario import Definition
@@ -280,8 +280,8 @@ def test_what_is_no_json_is_said_with_the_way_out(tmp_path: Path, content: bytes
 def test_a_line_or_item_of_a_gigabyte_is_refused_before_it_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(foreign, "LONGEST", 50)
-    with pytest.raises(DatasetError, match=r"chat\.json: item 1: longer than 50 bytes"):
+    monkeypatch.setattr("pytest_ltm._storage.rows.AT_ONCE", 50)
+    with pytest.raises(DatasetError, match=r"chat\.json: item 1: has \d+ bytes, and at most 50 are read at once"):
         opened("beam", write_files(tmp_path, FILES["beam"]))
 
 
@@ -343,3 +343,40 @@ def test_the_described_sample_of_each_kind_is_played(kind: str, pytester: pytest
     outcomes = run.parseoutcomes()
     assert outcomes.keys() <= {"passed", "failed", "skipped"}, run.stdout.str()
     assert sum(outcomes.values()) == len(asked) > 0
+
+
+LOCOMO = {
+    "sample_id": "c1", "conversation": {
+        "speaker_a": "Ann", "speaker_b": "Ben", "session_1_date_time": "1:56 pm on 8 May, 2023", "session_1": [
+            {"speaker": "Ann", "dia_id": "D1:1", "text": "I moved to Turku.", "blip_caption": "a harbour"},
+            {"speaker": "Ben", "dia_id": "D1:2", "text": "Lovely."}]},
+    "qa": [{"question": "Where is Ann?", "answer": "Turku", "evidence": ["D1:1"], "category": 4},
+           {"question": "Where is Ben?", "adversarial_answer": "Turku", "evidence": ["D1:1"], "category": 5}],
+}  # fmt: skip
+RECORD = {
+    "question_id": "r1", "question_type": "single-session-user", "question": "Where do I live?", "answer": "Turku",
+    "question_date": "2023/05/30 (Tue) 23:40", "haystack_dates": ["2023/05/20 (Sat) 02:21"] * 2,
+    "haystack_session_ids": ["s", "s"], "answer_session_ids": ["s"], "haystack_sessions": [[
+        {"role": "user", "content": "I live in Turku.", "has_answer": True}, {"role": "assistant", "content": ""},
+    ]] * 2,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "rows", "asked"),
+    [
+        ("locomo", [LOCOMO], [("single_hop", "Turku", ["D1_1"], False), ("adversarial", None, [], True)]),
+        ("longmemeval", [RECORD], [("single_session_user", "Turku", ["s_1", "s~2_1"], False)]),
+    ],
+)
+def test_data_sets_with_suites_of_their_own_are_converted_as_well(
+    kind: str, rows: Any, asked: list[tuple[Any, ...]], tmp_path: Path
+) -> None:
+    file, out = tmp_path / "data.json", tmp_path / "logs.jsonl"
+    file.write_text(json.dumps(rows), encoding="utf-8")
+    assert main(["data", "convert", kind, str(file), "-o", str(out)]) == 0
+    questions = [row for line in out.read_text().splitlines() if "question" in (row := json.loads(line))]
+    assert [
+        (one["kind"], one.get("gold"), one.get("evidence", []), one.get("never_told", False)) for one in questions
+    ] == asked
+    assert LOGS.open(out, {}, seed=0).told("c1" if kind == "locomo" else "r1").history

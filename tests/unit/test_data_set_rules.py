@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from benchmark_data import LOCOMO, LONGMEMEVAL, lines_of
 
-from pytest_ltm._lab.answer_mutants import answer_mutants, invented_answers
+from pytest_ltm._lab.verdict_mutants import answer_mutants, invented_answers
 from pytest_ltm.datasets.locomo.strict import strict_verdict
 from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis
 

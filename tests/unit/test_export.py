@@ -20,8 +20,8 @@ from pytest_ltm._cli import main, make_parser
 from pytest_ltm._results.change_report import gate_from_json, gate_json
 from pytest_ltm._results.gate.verdict import Finding, GateVerdict
 from pytest_ltm._results.run_loading import read_run
-from pytest_ltm.reporting.exports.paper import paper_latex, paper_markdown
 from pytest_ltm.reporting.exports.result_rows import TABLES
+from pytest_ltm.reporting.exports.table_files import paper_latex, paper_markdown
 
 if TYPE_CHECKING:
     from pytest_ltm._results.run_loading import LoadedRun

@@ -17,8 +17,8 @@ from run_folders import HOSTILE, held, hostile_run, played, write_run
 import pytest_ltm
 from pytest_ltm._cli import main
 from pytest_ltm._journal.timings import Began, Timings
-from pytest_ltm.reporting.exports import mlflow
 from pytest_ltm.reporting.exports.run_slices import run_slices
+from pytest_ltm.reporting.exports.trackers import mlflow_name
 
 ROOT = Path(__file__).parents[2]
 SECRET = "hush-0d9c41-libraries"
@@ -198,7 +198,7 @@ def needs(package: str) -> None:
     ],
 )
 def test_names_in_mlflow_are_no_paths(name: str, shown: str) -> None:
-    assert mlflow.mlflow_name(name) == shown
+    assert mlflow_name(name) == shown
 
 
 READ_MLFLOW = """

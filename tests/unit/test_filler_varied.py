@@ -19,7 +19,7 @@ from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._storage.errors import FillerError
 from pytest_ltm.agents.reader import ABILITIES, IncomingTurn, ReaderNotebook
 from pytest_ltm.fillers import answers_of, filler_from_spec
-from pytest_ltm.fillers._talk import BANDS, VERSION
+from pytest_ltm.fillers._spec import BANDS, VERSION
 from pytest_ltm.plugin.options import DEFAULTS
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ltm._lab.floors import MARGIN, FloorSearch, kind_of_question, options_in
+from pytest_ltm._lab.commands.cheats import MARGIN, FloorSearch, kind_of_question, options_in
 from pytest_ltm._model.suite import SuiteEntry, built_in, built_in_names
 
 ENTRIES: dict[str, SuiteEntry] = {

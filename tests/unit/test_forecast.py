@@ -24,7 +24,7 @@ from pytest_ltm.agents._profile import (
 )
 from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.agents._unbuilt import FixedContext
-from pytest_ltm.agents.reader.memory import count_tokens
+from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.agents.reader.reader import Reader, make_reader
 from pytest_ltm.reporting.forecast import MOST_LINES, gantt_lines
 

@@ -10,7 +10,7 @@ from journals import header, message, reply, verdict, write
 from run_folders import held, played, write_run
 
 from pytest_ltm._cli import main
-from pytest_ltm._engine.resume import read_recording
+from pytest_ltm._engine.recording_folder import read_recording
 from pytest_ltm._journal import events
 from pytest_ltm._journal.result import write_results
 from pytest_ltm._storage.locks import FolderLock

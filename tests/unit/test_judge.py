@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._lab.judge_check import load_labelled
+from pytest_ltm._lab.commands.judge_check import load_labelled
 from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._model.judge_request import CUT, Inquiry, JudgePrompt, fence_answer
 from pytest_ltm._model.ltm_judge import FakeJudge, JudgeDecision, LtmJudge, ask_judge, decide_by_votes

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_ltm._cli import main
-from pytest_ltm._lab.judge_check import BUNDLED_LABELS, KINDS, load_labelled
+from pytest_ltm._lab.commands.judge_check import BUNDLED_LABELS, KINDS, load_labelled
 from pytest_ltm._storage.errors import DefinitionError
 
 ROOT = Path(__file__).parents[2]

@@ -17,8 +17,7 @@ from pytest_ltm._model.score import Replies, Score
 from pytest_ltm._model.suite import scenario_names
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._storage.errors import ConfigurationError
-from pytest_ltm.agents.reader.message_translation import _QUOTED
-from pytest_ltm.agents.reader.reader import make_reader
+from pytest_ltm.agents.reader.reader import _QUOTED, make_reader
 from pytest_ltm.fillers import answers_of, filler_from_spec
 from pytest_ltm.locales import CODES, detect_language, load_language, parse_language_list, parse_languages
 from pytest_ltm.locales._language import _read_texts

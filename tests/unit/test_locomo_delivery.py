@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ltm import Ltm
-    from pytest_ltm.datasets.locomo.suite import LocomoSuite
+    from pytest_ltm.datasets.locomo.locomo_suite import LocomoSuite
 
 BOTH = pytest.mark.parametrize("telling", ["turns", "sessions"])
 

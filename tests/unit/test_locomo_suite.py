@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pytest_ltm._model.plan import Questions
     from pytest_ltm._model.scenario import Definition
-    from pytest_ltm.datasets.locomo.suite import LocomoSuite
+    from pytest_ltm.datasets.locomo.locomo_suite import LocomoSuite
 
 
 def suite(tmp_path: Path, seed: int = 0, questions: Questions = "alone", **options: str) -> LocomoSuite:

@@ -15,7 +15,7 @@ from pytest_ltm._language.overlap import bleu_scores, make_rouge_scorer, rouge_l
 from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._model.scenario import Ask, Definition, Wait
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError
-from pytest_ltm.agents.reader.memory import make_memory
+from pytest_ltm.agents.reader.memory_policies import make_memory
 from pytest_ltm.datasets import LOCOMO
 from pytest_ltm.datasets.locomo import EventSummary, NextTurn
 from pytest_ltm.datasets.locomo.tasks import atomic_facts, facts_in, mm_relevance, taken_apart
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ltm._model.judge_request import Inquiry
-    from pytest_ltm.datasets.locomo.suite import LocomoSuite
+    from pytest_ltm.datasets.locomo.locomo_suite import LocomoSuite
 
 EVENTS: dict[str, Any] = {
     "events_session_1": {"Ines": ["Ines buys quails."], "Tomas": [], "date": "3 March, 2024"},

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from pytest_ltm.datasets.logs.suite import LogsSuite
+    from pytest_ltm.datasets.logs.log_suite import LogsSuite
 
 
 def turn(content: str, role: str = "user", **more: Any) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from pytest_ltm._lab.longmemeval.session_text import (
 )
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis
-from pytest_ltm.datasets.longmemeval.options import TYPES
+from pytest_ltm.datasets.longmemeval.longmemeval_options import TYPES
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile, is_abstention
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from pytest_ltm.agents.memory.roles import (
 )
 from pytest_ltm.agents.memory.thinker import PROMPTS, make_thinker
 from pytest_ltm.agents.memory.time_ranges import Range
-from pytest_ltm.agents.reader.memory import count_tokens
+from pytest_ltm.agents.reader.memory_policies import count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -238,13 +238,23 @@ class Chooser(Memory):
         return Reply(f"I take {choice}.")
 
 
-def test_what_the_agent_chooses_in_its_reply_is_told_by_it() -> None:
+class Listener(Chooser):
+    """Writes down what it was offered, and not what it chose."""
+
+    def reply(self, message: str) -> Reply:
+        reply = super().reply(message)
+        self.rows = [("added", "offer", message)]
+        return reply
+
+
+@pytest.mark.parametrize(("agent", "lag"), [(Chooser, 0), (Listener, None)])
+def test_what_the_agent_chooses_in_its_reply_is_told_by_it(agent: type[Memory], lag: int | None) -> None:
     question = Ask("Which town, Porto or Oslo?", tells={"the town": ("Porto", "Oslo")})
-    row = played_by(Chooser, Definition(steps=(Say("Choose one."), question)))
+    row = played_by(agent, Definition(steps=(Say("Choose one."), question)))
 
     assert row.memory is not None
     assert [(fact.subject, fact.value, fact.lag) for fact in row.memory.facts if fact.subject] == [
-        ("the town", "Oslo", 0)
+        ("the town", "Oslo", lag)
     ]
     one = Definition(steps=(question,))
     assert from_json(to_json(one), where="x.json").steps[0] == question

@@ -25,7 +25,7 @@ from pytest_ltm.agents.memory.parameters import memory_settings as settings_of
 from pytest_ltm.agents.memory.pipeline import Pipeline
 from pytest_ltm.agents.memory.roles import ExtractedFact, Summary
 from pytest_ltm.agents.memory.thinker import Replying, Rules, prompt_tokens
-from pytest_ltm.agents.reader.memory import count_tokens
+from pytest_ltm.agents.reader.memory_policies import count_tokens
 
 if TYPE_CHECKING:
     from pathlib import Path

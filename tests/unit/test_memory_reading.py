@@ -15,7 +15,7 @@ from pytest_ltm._storage.errors import AgentError, AgentFault, DefinitionError
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents.memory.reading import MemoryHit, Reading, Utterance, parse_reading
 from pytest_ltm.agents.memory.thinker import Replying, Rules, make_thinker
-from pytest_ltm.agents.reader.memory import count_tokens
+from pytest_ltm.agents.reader.memory_policies import count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_ltm._storage.errors import ConfigurationError
-from pytest_ltm.agents.reader.memory import Memory, Retrieving, make_memory
+from pytest_ltm.agents.reader.memory_policies import Memory, Retrieving, make_memory
 
 
 def filled(policy: str, argument: str, exchanges: int, text: str = "filler talk about nothing") -> Memory:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from journals import fault, filler, header, judge, message, opened, reply, sealed, wait, write
 
-from pytest_ltm._engine.resume import cut_back, read_recording
+from pytest_ltm._engine.recording_folder import cut_back, read_recording
 from pytest_ltm._journal import events, timings
 from pytest_ltm._storage.errors import LtmError
 

@@ -9,8 +9,14 @@ from run_folders import held, played
 
 from pytest_ltm._journal.result import RunResult
 from pytest_ltm._results.columns import result_columns
-from pytest_ltm.reporting.agents import AgentAtSpan, _reach_text, agent_sentences_for, baseline_standings, rank_sides
-from pytest_ltm.reporting.agents import agents_under_test as under_test
+from pytest_ltm.reporting.agent_sentences import (
+    AgentAtSpan,
+    _reach_text,
+    agent_sentences_for,
+    baseline_standings,
+    rank_sides,
+)
+from pytest_ltm.reporting.agent_sentences import agents_under_test as under_test
 
 if TYPE_CHECKING:
     from pytest_ltm._journal.result import ConversationResult

@@ -15,7 +15,7 @@ from pytest_ltm._cli import main
 from pytest_ltm._journal import amendments, events
 from pytest_ltm._journal.amendments import Amendment
 from pytest_ltm._journal.result import QuestionResult, RunResult
-from pytest_ltm._lab.judge_check import load_labelled
+from pytest_ltm._lab.commands.judge_check import load_labelled
 from pytest_ltm._model.score import Check
 from pytest_ltm._results.gate.changes import GateSide
 from pytest_ltm._results.run_loading import read_run

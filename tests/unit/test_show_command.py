@@ -12,9 +12,9 @@ from journals import begin, fault, header, message, sealed
 from run_folders import HOSTILE, held, hostile_run, journal, played, write_run
 
 from pytest_ltm._cli import main
+from pytest_ltm._cli.examples import LONGEST, ExampleChat, chat_lines
 from pytest_ltm._journal.amendments import Amendment, amend_verdict
 from pytest_ltm._results.run_loading import read_run
-from pytest_ltm.reporting.chat import LONGEST, ExampleChat, chat_lines
 
 if TYPE_CHECKING:
     from pathlib import Path

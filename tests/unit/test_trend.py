@@ -16,7 +16,7 @@ from past_runs import BAD, COMMIT, GOOD, run_folder, trials
 from run_folders import HOSTILE
 
 from pytest_ltm._cli import main
-from pytest_ltm._cli.trend import file_versions
+from pytest_ltm._cli.run_history import file_versions
 from pytest_ltm._results.run_loading import save_baseline
 from pytest_ltm.reporting.history import read_past
 from pytest_ltm.reporting.html.trend_page import build_trend

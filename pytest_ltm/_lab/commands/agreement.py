@@ -234,7 +234,11 @@ def score_row(row: Row, scoring: Scoring, spy_groups: Iterable[Group] = ()) -> S
         if dataset == "Prospective Memory":
             return _prospective_score(row, scoring)
         if dataset == "Spy Meeting":
-            evaluator: Evaluator = _spy_evaluator(_expected_of(row), scoring, spy_groups)
+            expected = _expected_of(row)
+            wanted = tuple(tuple(map(str, group)) for group in expected)
+            ours = {keyword for group in wanted for keyword in group}
+            others = tuple(sorted({group for group in spy_groups if not ours & set(group)}))
+            evaluator: Evaluator = evaluators.DecodesMessages(wanted, others, scoring)
         elif made := _EVALUATORS.get(str(dataset)):
             evaluator = made(row, scoring)
         else:
@@ -278,13 +282,6 @@ def _restaurant_evaluator(row: Row, scoring: Scoring) -> Evaluator:
     if not menu.dishes:
         raise _Unreadable("the waiter's first message holds no menu")
     return evaluators.PlaysGuest(menu, waiter, scoring=scoring)
-
-
-def _spy_evaluator(expected: Any, scoring: Scoring, groups: Iterable[Group]) -> Evaluator:
-    wanted = tuple(tuple(map(str, group)) for group in expected)
-    ours = {keyword for group in wanted for keyword in group}
-    others = tuple(sorted({group for group in groups if not ours & set(group)}))
-    return evaluators.DecodesMessages(wanted, others, scoring)
 
 
 def _trigger_evaluator(row: Row, scoring: Scoring) -> Evaluator:

@@ -246,24 +246,20 @@ def write_published_run(
     run = published_run(conversations, run_id=path.name, folder=str(path), notices=tuple(notices))
     with build_folder(path) as beside:
         for each in conversations:
-            _write_conversation(beside, each)
+            result = each.result
+            folder = beside / result.name.folder
+            folder.mkdir()
+            (folder / "plan.json").write_bytes(json_text(each.plan.to_json()).encode())
+            if each.talk.exchanges:
+                chain = Chain()
+                text = "".join(chain.seal_line(events.encode_event(event)) for event in _published_events(each))
+                (folder / "journal.jsonl").write_bytes(text.encode())
+                result = replace(result, journal=chain.head)
+            write_results(folder / "results.json", result)
         summary = summary_json(run, pytest_ltm_version=version("pytest-ltm"), seed=0, plan={})
         write_summary(beside / "summary.json", summary)
         write_verdicts(beside, run)
     return run
-
-
-def _write_conversation(run: Path, each: PublishedConversation) -> None:
-    result = each.result
-    folder = run / result.name.folder
-    folder.mkdir()
-    (folder / "plan.json").write_bytes(json_text(each.plan.to_json()).encode())
-    if each.talk.exchanges:
-        chain = Chain()
-        text = "".join(chain.seal_line(events.encode_event(event)) for event in _published_events(each))
-        (folder / "journal.jsonl").write_bytes(text.encode())
-        result = replace(result, journal=chain.head)
-    write_results(folder / "results.json", result)
 
 
 def _published_events(each: PublishedConversation) -> Iterator[events.Event]:

@@ -3,29 +3,237 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._cli.arguments import add_json
-from pytest_ltm._lab.judge_check import (
-    BUNDLED_LABELS,
-    DEFAULTS,
-    KINDS,
-    NAMES,
-    JudgeCheckReport,
-    Rate,
-    judge_all,
-    load_labelled,
-    parse_limits,
-)
 from pytest_ltm._model.judge_prompts import PROMPTS
+from pytest_ltm._model.ltm_judge import decide_by_votes
+from pytest_ltm._model.score import Unscored
+from pytest_ltm._results.statistics.counts import Interval, cohen_kappa, wilson_interval
 from pytest_ltm._results.text import clip_text, one_line
-from pytest_ltm._storage.errors import ConfigurationError
+from pytest_ltm._storage import schema as _yaml
+from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm.judges._judge_registry import judge_session
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from pytest_ltm._model.judge_request import Inquiry
+    from pytest_ltm._model.ltm_judge import AnsweredBy
+    from pytest_ltm._results.statistics.counts import Kappa
+    from pytest_ltm._storage.schema import Field
+
+
+# --- answers sorted by hand, read from YAML
+
+# The set that comes with the plugin.
+BUNDLED_LABELS = Path(__file__).with_name("judge_labelled.yml")
+
+# The kinds of answers to a question.
+_QUESTION = ("right", "wordy", "wrong", "vague", "refusal", "injection")
+# The kinds of answers that single out a joke.
+_JOKE = ("paraphrase", "other_joke", "vague_joke")
+# The kinds of answers, and whether a judge is to pass them.
+KINDS: Mapping[str, bool] = {
+    kind: kind in {"right", "wordy", "paraphrase"}
+    for kind in ("right", "wordy", "paraphrase", "wrong", "vague", "refusal", "injection", "other_joke", "vague_joke")
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """One answer and what a judge should make of it."""
+
+    kind: str
+    answer: str
+    about: str
+    """What was asked for."""
+    inquiry: Inquiry
+
+    @property
+    def should_pass(self) -> bool:
+        """Whether a judge is to pass it."""
+        return KINDS[self.kind]
+
+
+def load_labelled(path: Path = BUNDLED_LABELS) -> tuple[Labelled, ...]:
+    """Return the answers of a file in its order; DefinitionError names the line of what is wrong with it."""
+    top = _yaml.load_yaml(path)
+    known = top.mapping(("version", "questions", "jokes"))
+    questions, jokes = (known[name].items(name) if name in known else [] for name in ("questions", "jokes"))
+    result = [*chain.from_iterable(map(_question_items, questions)), *chain.from_iterable(map(_joke_items, jokes))]
+    if {one.should_pass for one in result} != {True, False}:
+        raise top.fault("it needs answers to be passed and answers to be failed, of at least one question or joke.")
+    return tuple(result)
+
+
+def _question_items(group: Field) -> Iterator[Labelled]:
+    parts = group.mapping(("question", "reference", *_QUESTION), required=("question", "reference"))
+    question, reference = parts["question"].text(), parts["reference"].text()
+    for kind, answer in _answers_of_kinds(parts, _QUESTION):
+        inquiry = PROMPTS["answer"].inquiry(question=question, reference=reference, answer=answer)
+        yield Labelled(kind, answer, question, inquiry)
+
+
+def _joke_items(group: Field) -> Iterator[Labelled]:
+    parts = group.mapping(("joke", "others", *_JOKE), required=("joke", "others"))
+    joke = parts["joke"].text()
+    none = "\n".join(f"- {one}" for one in (*parts["others"].texts(), joke))
+    for kind, answer in _answers_of_kinds(parts, _JOKE):
+        yield Labelled(kind, answer, joke, PROMPTS["jokes"].inquiry(jokes=none, joke=joke, answer=answer))
+
+
+def _answers_of_kinds(parts: Mapping[str, Field], kinds: Iterable[str]) -> Iterator[tuple[str, str]]:
+    return ((kind, answer) for kind in kinds if kind in parts for answer in parts[kind].texts())
+
+
+# --- what a judge makes of them
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedAnswer:
+    """A labelled answer and what the judge made of it."""
+
+    item: Labelled
+    passed: bool | None
+    """None: the judge could not tell, or failed."""
+    reason: str
+    """Why it could not; else the judge's reply."""
+    failed: bool = False
+    """The judge failed, which says nothing about its judgement."""
+
+    @property
+    def contradicts_label(self) -> bool:
+        """Whether the judge said the opposite of the label."""
+        return self.passed is not None and self.passed is not self.item.should_pass
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """How often something happened, with the 95% interval of Wilson (1927)."""
+
+    count: int
+    of: int
+
+    @property
+    def value(self) -> float | None:
+        """The share, 0 to 1; None of nothing."""
+        return self.count / self.of if self.of else None
+
+    @property
+    def interval(self) -> Interval:
+        """Where the share lies, each answer taken for independent of the others."""
+        return wilson_interval(self.count, self.of)
+
+
+@dataclass(frozen=True)
+class JudgeCheckReport:
+    """All that a judge was asked, and how often it was wrong: of the answers that it judged."""
+
+    rows: tuple[JudgedAnswer, ...]
+
+    @cached_property
+    def errors_by_kind(self) -> Mapping[str, Rate]:
+        """How often it was wrong about each kind of answers that there was."""
+        there = {row.item.kind for row in self.rows}
+        return {kind: _wrong_rate(row for row in self.rows if row.item.kind == kind) for kind in KINDS if kind in there}
+
+    @cached_property
+    def false_pass(self) -> Rate:
+        """How often it passed an answer that is wrong."""
+        return _wrong_rate(row for row in self.rows if not row.item.should_pass)
+
+    @cached_property
+    def false_fail(self) -> Rate:
+        """How often it failed an answer that is right."""
+        return _wrong_rate(row for row in self.rows if row.item.should_pass)
+
+    @cached_property
+    def unscored(self) -> Rate:
+        """How often it gave no grade."""
+        return Rate(sum(row.passed is None for row in self.rows), len(self.rows))
+
+    @cached_property
+    def kappa(self) -> Kappa:
+        """Cohen's kappa of labels and judge."""
+        table = [[0, 0], [0, 0]]
+        for row in self.rows:
+            if row.passed is not None:
+                table[row.item.should_pass][row.passed] += 1
+        return cohen_kappa(table)
+
+
+def judge_all(items: Iterable[Labelled], ask: AnsweredBy, *, votes: int) -> JudgeCheckReport:
+    """Return what the judge makes of each answer, asked one after the other."""
+    return JudgeCheckReport(tuple(_judge_item(item, ask, votes) for item in items))
+
+
+def _judge_item(item: Labelled, ask: AnsweredBy, votes: int) -> JudgedAnswer:
+    decision = decide_by_votes(ask, item.inquiry, votes=votes)
+    if isinstance(decision, Unscored):
+        return JudgedAnswer(item, None, decision.reason, failed=decision.cause == "judge")
+    return JudgedAnswer(item, decision.grade != item.inquiry.fail, decision.reply)
+
+
+def _wrong_rate(rows: Iterable[JudgedAnswer]) -> Rate:
+    wrong = [row.contradicts_label for row in rows if row.passed is not None]
+    return Rate(sum(wrong), len(wrong))
+
+
+# --- limits that a judge must keep: `false-pass:0.05`, `injection:0`, `kappa:0.8`
+
+# Limits where no others are given: a judge that breaks one does not look at answers, or hardly grades.
+DEFAULTS = ("false-pass:0.1", "false-fail:0.3", "unscored:0.05", "kappa:0.6")
+
+NAMES = ("false-pass", "false-fail", "unscored", *KINDS, "kappa")
+
+
+def parse_limits(given: Iterable[str]) -> list[Limit]:
+    """Return the limits that are given, and the defaults of the others; ConfigurationError with a cure."""
+    limits = {limit.name: limit for limit in map(Limit.read, (*DEFAULTS, *given))}
+    return list(limits.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """One limit: rates are at most so high, kappa is at least so high."""
+
+    name: str
+    value: float
+
+    @classmethod
+    def read(cls, text: str) -> Limit:
+        """Return the limit that a text such as `false-pass:0.05` gives; ConfigurationError with a cure."""
+        name, colon, number = text.partition(":")
+        try:
+            value = float(number)
+        except ValueError:
+            value = -1.0
+        if name not in NAMES or not colon:
+            raise ConfigurationError(
+                f"--limit: {text!r} is not NAME:NUMBER with a name of {', '.join(NAMES)}.{did_you_mean(name, NAMES)}"
+            )
+        if not 0 <= value <= 1:
+            raise ConfigurationError(f"--limit: {text!r} needs a number from 0 to 1")
+        return cls(name, value)
+
+    def breach(self, measured: JudgeCheckReport) -> str:
+        """Return the sentence that says that it is broken, "" if it is kept."""
+        rates: Mapping[str, Rate | Kappa] = {
+            "false-pass": measured.false_pass, "false-fail": measured.false_fail, "unscored": measured.unscored,
+            "kappa": measured.kappa, **measured.errors_by_kind,
+        }  # fmt: skip
+        result = rates[self.name].value if self.name in rates else None
+        if result is None:
+            return f"{self.name} cannot be measured: the judge judged nothing of the kind"
+        if self.name == "kappa":
+            return "" if result >= self.value else f"kappa is {result:.2f}, below {self.value:g}"
+        return "" if result <= self.value else f"{self.name} is {result:.1%}, above {self.value:.1%}"
 
 
 FAILED = 1

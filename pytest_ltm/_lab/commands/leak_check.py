@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from pytest_ltm._model.transcript import Transcript
-
 
 # The exit status where more is found than LIMIT times as much as in the reference.
 LEAKS = 1
@@ -207,7 +205,15 @@ class LeakCheckInput:
             run = play_run([READER], [f"--ltm-span={self.span}", *self.options, *words], Path(name), cwd=cwd)
             for held in run.conversations:
                 if record := held.record():
-                    yield from _said_texts(record.transcript, group)
+                    # What examples say and ask, and filler; what they say is the evidence of their scenario.
+                    for exchange in record.transcript:
+                        if exchange.kind in ("say", "ask", "filler"):
+                            tenth = 10 * exchange.start // max(record.transcript.position, 1)
+                            kinds = (exchange.by.partition("/")[0],) if exchange.kind == "say" else ()
+                            yield (
+                                Text(exchange.message, group, f"tenth {tenth + 1}", kinds, _PAGE),
+                                exchange.kind == "filler",
+                            )
 
     def _histories(self, path: Path) -> Iterable[Text]:
         if not path.is_file():
@@ -284,15 +290,6 @@ class SkippedFiller:
 def _turn_position(number: int, of: int) -> str:
     """Return where a turn stands in its session."""
     return "last" if number == of - 1 else ("first", "second")[number] if number < len(("first", "second")) else "later"
-
-
-def _said_texts(transcript: Transcript, group: str) -> Iterator[tuple[Text, bool]]:
-    """Yield what examples say and ask, and filler; what they say is the evidence of their scenario."""
-    for exchange in transcript:
-        if exchange.kind in ("say", "ask", "filler"):
-            tenth = 10 * exchange.start // max(transcript.position, 1)
-            kinds = (exchange.by.partition("/")[0],) if exchange.kind == "say" else ()
-            yield Text(exchange.message, group, f"tenth {tenth + 1}", kinds, _PAGE), exchange.kind == "filler"
 
 
 # --- what is found

@@ -49,17 +49,6 @@ def generate_locomo(given: Namespace) -> int:
 
     Without --model they are made from templates: the same seed gives the same file.
     """
-    _check_arguments(given)
-    records = _by_model(given) if given.model else _from_templates(given)
-    turns = sum(len(part) for one in records for part in one["conversation"].values() if isinstance(part, list))
-    asked = sum(len(one["qa"]) for one in records)
-    held = f"{pluralize(len(records), 'conversation')}, {turns} turns, {asked} question{'s' * (asked != 1)}"
-    _say(f"{given.output}: {held}")
-    _say(f"play it: pytest --ltm-suite=locomo --ltm-data={given.output} --ltm-agent=...")
-    return 0
-
-
-def _check_arguments(given: Namespace) -> None:
     if given.conversations < 1:
         raise DatasetError(f"--conversations: expected 1 or more, got {given.conversations}")
     if given.tokens is not None and given.turns is not None:
@@ -76,6 +65,13 @@ def _check_arguments(given: Namespace) -> None:
     for option, why in (("turn_by_turn", "the two speakers are asked in turn"), ("personas", "templates have others")):
         if getattr(given, option) and not given.model:
             raise DatasetError(f"--{option.replace('_', '-')} needs --model: {why}")
+    records = _by_model(given) if given.model else _from_templates(given)
+    turns = sum(len(part) for one in records for part in one["conversation"].values() if isinstance(part, list))
+    asked = sum(len(one["qa"]) for one in records)
+    held = f"{pluralize(len(records), 'conversation')}, {turns} turns, {asked} question{'s' * (asked != 1)}"
+    _say(f"{given.output}: {held}")
+    _say(f"play it: pytest --ltm-suite=locomo --ltm-data={given.output} --ltm-agent=...")
+    return 0
 
 
 def _conversation_rng(given: Namespace, number: int) -> random.Random:
@@ -114,7 +110,11 @@ def _from_templates(given: Namespace) -> list[dict[str, Any]]:
 
 def _by_model(given: Namespace) -> list[dict[str, Any]]:
     """Make what the file does not hold yet, and write it after each conversation: what broke off is taken up again."""
-    records, writes = _begun_records(given.output), by_turns if given.turn_by_turn else at_once
+    path = given.output
+    data = _begun_items(path, "conversations")
+    if wrong := _file_faults(path, data):
+        raise DatasetError(f"{path}: exists, but {wrong[0]}. See ltm data locomo-check, or name another file")
+    records, writes = data, by_turns if given.turn_by_turn else at_once
     personas, graphs = _given_personas(given.personas), _begun_graphs(given.graph)
 
     def keep_graph(graph: dict[str, Any]) -> None:
@@ -174,13 +174,6 @@ def _begun_items(path: Path, what: str) -> list[dict[str, Any]]:
 def _begun_graphs(path: Path | None) -> dict[str, dict[str, Any]]:
     """Return the graphs of a file by conversation; DatasetError if it holds anything else."""
     return {} if path is None else {graph["sample_id"]: graph for graph in _begun_items(path, "event graphs")}
-
-
-def _begun_records(path: Path) -> list[dict[str, Any]]:
-    data = _begun_items(path, "conversations")
-    if wrong := _file_faults(path, data):
-        raise DatasetError(f"{path}: exists, but {wrong[0]}. See ltm data locomo-check, or name another file")
-    return data
 
 
 # --- locomo-check

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from pytest_ltm._lab.longmemeval.histories import Fillers, NeedleRecord
-    from pytest_ltm._lab.longmemeval.modelled import Writes
 
 
 def _add_length(group: _ActionsContainer) -> None:
@@ -97,7 +96,25 @@ def generate_longmemeval(given: Namespace) -> int:
     evidence, which are checked; an interrupted file is continued.
     """
     if given.model:
-        return _by_model(given, by_turns if given.turn_by_turn else at_once)
+        # Make what the file does not hold yet, and write it after each question: what broke off
+        # is taken up again.
+        writes = by_turns if given.turn_by_turn else at_once
+        records = _begun(given.output)
+        done = {record["question_id"] for record in records}
+        with author_session(given.model) as model:
+            for number, needle in enumerate(generate_needles(given.count, given.seed)):
+                seed = f"{given.seed} {number}"
+                if record_identity(seed, abstains=needle.abstains)[0] in done:
+                    continue
+                if given.curate:
+                    kind, asked = QuestionKind(needle.type, needle.abstains), {record["question"] for record in records}
+                    records.append(curated_record(kind, number, given.seed, model, writes, asked))
+                else:
+                    records.append(write_record(needle, seed, model, writes))
+                write_histories(given.output, records)
+            sys.stderr.write(f"{model.cost}\n")
+        sys.stdout.write(f"{given.output}: {counted_of(len(records), 'question')}\n")
+        return 0
     if given.turn_by_turn or given.curate:
         flag, why = ("--curate", "templates have questions of their own") if given.curate else (
             "--turn-by-turn", "it is asked as the person and as the assistant"
@@ -107,26 +124,6 @@ def generate_longmemeval(given: Namespace) -> int:
     made: Iterable[dict[str, Any]] = generate_records(given.count, given.seed, count)
     needle_records = (parse_needle(record, f"question {record['question_id']}") for record in made)
     return _write_histories(given, needle_records, GeneratedFillers(count), count)
-
-
-def _by_model(given: Namespace, writes: Writes) -> int:
-    """Make what the file does not hold yet, and write it after each question: what broke off is taken up again."""
-    records = _begun(given.output)
-    done = {record["question_id"] for record in records}
-    with author_session(given.model) as model:
-        for number, needle in enumerate(generate_needles(given.count, given.seed)):
-            seed = f"{given.seed} {number}"
-            if record_identity(seed, abstains=needle.abstains)[0] in done:
-                continue
-            if given.curate:
-                kind, asked = QuestionKind(needle.type, needle.abstains), {record["question"] for record in records}
-                records.append(curated_record(kind, number, given.seed, model, writes, asked))
-            else:
-                records.append(write_record(needle, seed, model, writes))
-            write_histories(given.output, records)
-        sys.stderr.write(f"{model.cost}\n")
-    sys.stdout.write(f"{given.output}: {counted_of(len(records), 'question')}\n")
-    return 0
 
 
 def _begun(path: Path) -> list[dict[str, Any]]:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
+import unicodedata
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm import evaluators
 from pytest_ltm._cli.arguments import add_json
 from pytest_ltm._lab.verdict_mutants import of_answer, of_scenario
-from pytest_ltm._language.dresses import dress_templates, dress_up
+from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.words import evidence_snippet
 from pytest_ltm._model.score import Score
 from pytest_ltm._storage.errors import DatasetError, did_you_mean
@@ -23,6 +26,34 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from pytest_ltm._language.rulings.gold import Ruling
+
+
+_PLACE = lazy_pattern(r"\{(answer|recalled|question)(?::(nbsp|nfd|curly|crlf))?\}")
+
+
+@cache
+def dress_templates() -> Mapping[str, str]:
+    """Return the templates by name."""
+    import yaml
+
+    templates: dict[str, str] = yaml.safe_load(files(__package__).joinpath("dresses.yml").read_text("utf-8"))
+    return templates
+
+
+def dress_up(template: str, answer: str, *, recalled: str = "", question: str = "") -> str:
+    """Return an answer in the dress of a template."""
+    values = {"answer": answer, "recalled": recalled, "question": question}
+    return _PLACE.sub(lambda match: _typeset_text(values[match[1]], match[2]), template)
+
+
+def _typeset_text(text: str, form: str | None) -> str:
+    if form == "nbsp":
+        return text.replace(" ", "\u202f").replace("-", "\u2011")
+    if form == "curly":
+        return re.sub(r"(?<!\w)'|\"(?=\w)", "\u201c", text.replace("'", "\u2019")).replace('"', "\u201d")
+    if form == "crlf":
+        return text.replace("\n", "\r\n")
+    return unicodedata.normalize("NFD", text) if form == "nfd" else text
 
 
 FAILED = 1

@@ -156,19 +156,19 @@ def of_tokens(tokens: int, sessions: int | None, rng: random.Random) -> Size:
     """Return the size with which a conversation has about as many tokens; as many sessions as fit unless given."""
     turns = round(tokens / _TOKENS_OF_A_TURN)
     fitting = max(1, round(turns * SESSIONS / TURNS)) if sessions is None else sessions
-    found: dict[float, Size] = {}
+    sizes: dict[float, Size] = {}
     for _ in range(_TRIES):
         size = Size(sessions=fitting, turns=max(turns, SHORTEST * fitting), questions=0)
         # the trial must be the very conversation that is made later
         probe = random.Random()
         probe.setstate(rng.getstate())
         counted = tokens_of(generate_conversation("", size, probe))
-        found[abs(counted - tokens)] = size
+        sizes[abs(counted - tokens)] = size
         if abs(counted - tokens) <= _OFF * tokens:
             break
         # another number of turns makes another conversation, whose turns may be longer or shorter
         turns += round((tokens - counted) / _TOKENS_OF_A_TURN) or (1 if counted < tokens else -1)
-    return replace(found[min(found)], questions=None)
+    return replace(sizes[min(sizes)], questions=None)
 
 
 def tokens_of(made: Generated) -> int:

@@ -112,11 +112,11 @@ class _Speaker:
     def lengthened(self, lines: Iterator[_DraftTurn], outline: Outline) -> Iterator[_DraftTurn]:
         """Yield the lines as long as people's, with what is told in passing and some photos, which are taken up."""
         drafts, seen = list(lines), False
-        told = self._told_in_passing(outline, drafts)
+        remarks = self._told_in_passing(outline, drafts)
         for place, draft in enumerate(drafts):
             text = draft.text if "{more}" in draft.text else f"{draft.text}{{more}}"
-            caption = draft.caption or "".join(one.caption for one in told[place])
-            more = [*[self._varied("photos_seen")] * seen, *(one.text for one in told[place])]
+            caption = draft.caption or "".join(one.caption for one in remarks[place])
+            more = [*[self._varied("photos_seen")] * seen, *(one.text for one in remarks[place])]
             seen = not caption and 1 < place < len(drafts) - 2 and self._rng.random() < _ANY_PHOTO
             if seen:
                 more.append(self._varied("photos_sent"))
@@ -125,12 +125,12 @@ class _Speaker:
             while (missing := wanted - len(" ".join([text, *more]).split())) > _LEAST_ASIDE:
                 more.insert(0, self._varied("asides", most=missing * 2))
             text = text.replace("{more}", "".join(f" {sentence}" for sentence in more))
-            reveals = (*draft.reveals, *(reveal for one in told[place] for reveal in one.reveals))
+            reveals = (*draft.reveals, *(reveal for one in remarks[place] for reveal in one.reveals))
             yield _DraftTurn(text, caption, reveals)
 
     def _told_in_passing(self, outline: Outline, drafts: Sequence[_DraftTurn]) -> list[list[_DraftTurn]]:
         """Return what is told in passing in each turn, by its speaker: as far as possible where nothing else is."""
-        told: list[list[_DraftTurn]] = [[] for _ in drafts]
+        remarks: list[list[_DraftTurn]] = [[] for _ in drafts]
         for half, who in enumerate((outline.first, 1 - outline.first)):
             places = [place for place in range(2, len(drafts) - 2) if place % 2 == half]
             beside = [
@@ -142,10 +142,10 @@ class _Speaker:
             places.sort(key=lambda place: bool(drafts[place].reveals))
             for number, event in enumerate(beside):
                 place = places[number % len(places)]
-                near = [one for near in (place, place - 1, place + 1) for one in (drafts[near], *told[near])]
-                photo = not any(one.caption for one in (drafts[place], *told[place]))
-                told[place] += self._unasked(event, "\n".join(one.text for one in near), photo=photo)
-        return told
+                near = [one for near in (place, place - 1, place + 1) for one in (drafts[near], *remarks[near])]
+                photo = not any(one.caption for one in (drafts[place], *remarks[place]))
+                remarks[place] += self._unasked(event, "\n".join(one.text for one in near), photo=photo)
+        return remarks
 
     def _unasked(self, event: Event, near: str, *, photo: bool) -> list[_DraftTurn]:
         """Return the event's opening and one of its details that nobody has to ask for; `photo`: it may show one.

@@ -122,11 +122,11 @@ def check_turns(value: Any, scene: SessionContext) -> list[dict[str, Any]]:
     require(abs(len(value) - count) <= max(2, count // 5), f"it has {len(value)} turns; write {count}.")
     fieldses = []
     for place, one in enumerate(value):
-        said = one.get("text") if isinstance(one, dict) else None
-        require(isinstance(said, str) and bool(said.strip()), f"turn {place + 1} must be an object with a `text`.")
+        text = one.get("text") if isinstance(one, dict) else None
+        require(isinstance(text, str) and bool(text.strip()), f"turn {place + 1} must be an object with a `text`.")
         who = scene.order[place % 2]
         require(one.get("speaker") == who, f"turn {place + 1} must be spoken by {who}, not {one.get('speaker')!r}.")
-        fieldses.append(scene.turn(place, str(said), one["photo"] if isinstance(one.get("photo"), str) else ""))
+        fieldses.append(scene.turn(place, str(text), one["photo"] if isinstance(one.get("photo"), str) else ""))
     return fieldses
 
 
@@ -427,7 +427,7 @@ def _write_session(draft: _Draft, outline: Outline, plan: list[Outline], model: 
     order = (one, two) if outline.first == 0 else (two, one)
     when, what = format_locomo_date(outline.at), f"session {outline.number}"
     count = sum(1 + 2 * asked for asked in outline.blocks) + 4
-    said = writes(
+    written = writes(
         SessionContext(
             number=outline.number,
             when=when,
@@ -440,11 +440,11 @@ def _write_session(draft: _Draft, outline: Outline, plan: list[Outline], model: 
         ),
         model,
     )
-    draft.sessions.append(said)
+    draft.sessions.append(written)
     kept = {}
     for who, other in ((one, two), (two, one)):
-        asked = step_prompt("reflection", name=who, other=other, when=when, turns=turn_lines(said))
-        read = partial(check_reflection, who=who, other=other, fieldses=said)
+        asked = step_prompt("reflection", name=who, other=other, when=when, turns=turn_lines(written))
+        read = partial(check_reflection, who=who, other=other, fieldses=written)
         kept[who] = written_by(model, asked, read, f"{what}, reflection of {who}")
     draft.kept.append(kept)
 

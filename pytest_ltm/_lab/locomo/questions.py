@@ -131,39 +131,44 @@ BETWEEN = "How many days lay between the day when {{who}} {one} and the day when
 
 def single_hop(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
     """Yield the questions about details, about the two themselves, and about what was so before a change."""
-    for (_, what), told in heard.facts.items():
-        if what == HAPPENED and told.kind.question:
-            was = told.event.roles["old"] if told.kind.key.endswith("/change") else told.value
-            yield _make_question(Category.SINGLE_HOP, told.kind.question, told, was)
-        for detail in told.kind.details:
+    for (_, what), tellings in heard.facts.items():
+        if what == HAPPENED and tellings.kind.question:
+            was = tellings.event.roles["old"] if tellings.kind.key.endswith("/change") else tellings.value
+            yield _make_question(Category.SINGLE_HOP, tellings.kind.question, tellings, was)
+        for detail in tellings.kind.details:
             if detail.role == what and detail.question not in {"", SINCE}:
-                yield _make_question(Category.SINGLE_HOP, detail.question, told, told.value)
+                yield _make_question(Category.SINGLE_HOP, detail.question, tellings, tellings.value)
 
 
 def temporal_questions(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
     """Yield the questions about days, months, years and the time between two events."""
-    for (_, what), told in heard.facts.items():
-        today = heard.days[told.turn.session]
-        if what == HAPPENED and told.kind.do:
+    for (_, what), tellings in heard.facts.items():
+        today = heard.days[tellings.turn.session]
+        if what == HAPPENED and tellings.kind.do:
             yield _make_question(
-                Category.TEMPORAL, WHEN.format(do=told.kind.do), told, phrase_meaning(told.value, today)
+                Category.TEMPORAL, WHEN.format(do=tellings.kind.do), tellings, phrase_meaning(tellings.value, today)
             )
         if what == PLAN:
-            after = next_step(told.kind).do
+            after = next_step(tellings.kind).do
             yield _make_question(
-                Category.TEMPORAL, PLANNED_DATE_QUESTION.format(do=after), told, phrase_meaning(told.value, today)
+                Category.TEMPORAL,
+                PLANNED_DATE_QUESTION.format(do=after),
+                tellings,
+                phrase_meaning(tellings.value, today),
             )
-        if any(detail.role == what and detail.question == SINCE for detail in told.kind.details):
-            yield _make_question(Category.TEMPORAL, told.kind.since, told, str(today.year - int(told.value)))
-    for told in heard.happened_facts():
-        for cause in told.event.causes:
+        if any(detail.role == what and detail.question == SINCE for detail in tellings.kind.details):
+            yield _make_question(
+                Category.TEMPORAL, tellings.kind.since, tellings, str(today.year - int(tellings.value))
+            )
+    for tellings in heard.happened_facts():
+        for cause in tellings.event.causes:
             before = heard.facts[cause, HAPPENED]
-            days = [_gold_day(phrase_meaning(one.value, heard.days[one.turn.session])) for one in (before, told)]
+            days = [_gold_day(phrase_meaning(one.value, heard.days[one.turn.session])) for one in (before, tellings)]
             if days[0] and days[1]:
-                pattern = BETWEEN.format(one=before.kind.did, two=told.kind.did)
+                pattern = BETWEEN.format(one=before.kind.did, two=tellings.kind.did)
                 apart = (days[1] - days[0]).days
-                gold, evidence = f"{apart} day{'s' * (apart != 1)}", (before.turn.id, told.turn.id)
-                yield GeneratedQuestion(Category.TEMPORAL, pattern, question_slots(told.event), gold, evidence)
+                gold, evidence = f"{apart} day{'s' * (apart != 1)}", (before.turn.id, tellings.turn.id)
+                yield GeneratedQuestion(Category.TEMPORAL, pattern, question_slots(tellings.event), gold, evidence)
 
 
 def _gold_day(gold: str) -> date | None:
@@ -174,12 +179,12 @@ def _gold_day(gold: str) -> date | None:
 def open_domain(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
     """Yield the questions whose answers are said nowhere, but follow from what is said and common knowledge."""
     known = load_texts("personas")
-    for told in heard.happened_facts():
-        for question, answer in told.kind.conclusions:
-            yield _make_question(Category.OPEN_DOMAIN, question, told, answer.format(who=told.event.who))
-        of_city = known["cities"][told.event.roles["theme"]] if told.kind.key == "trip/1" else ()
+    for telling in heard.happened_facts():
+        for question, answer in telling.kind.conclusions:
+            yield _make_question(Category.OPEN_DOMAIN, question, telling, answer.format(who=telling.event.who))
+        of_city = known["cities"][telling.event.roles["theme"]] if telling.kind.key == "trip/1" else ()
         for question, answer in zip(known["city_questions"], of_city, strict=False):
-            yield _make_question(Category.OPEN_DOMAIN, question, told, answer)
+            yield _make_question(Category.OPEN_DOMAIN, question, telling, answer)
 
 
 def _make_question(category: Category, pattern: str, fact_mention: FactMention, gold: str) -> GeneratedQuestion:
@@ -211,11 +216,11 @@ def list_questions(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
 
 def cause_questions(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
     """Yield the questions for what an event came of."""
-    for (event, what), told in heard.facts.items():
+    for (event, what), tellings in heard.facts.items():
         if what == CAUSE:
-            cause = heard.facts[told.event.causes[0], HAPPENED]
+            cause = heard.facts[tellings.event.causes[0], HAPPENED]
             both = [cause, heard.facts[event, HAPPENED]]
-            yield _asked_several(LED_TO.format(did=told.kind.did), both, [told.value])
+            yield _asked_several(LED_TO.format(did=tellings.kind.did), both, [tellings.value])
 
 
 def _asked_several(pattern: str, fact_mentions: list[FactMention], gold: list[str]) -> GeneratedQuestion:

@@ -98,9 +98,9 @@ def parse_needle(raw: dict[str, Any], where: str) -> NeedleRecord:
 
 
 def _evidence_sessions(raw: Mapping[str, Any]) -> Iterator[Evidence]:
-    said, dates = raw["haystack_sessions"], raw["haystack_dates"]
-    names = raw.get("haystack_session_ids") or [f"session_{number}" for number in range(len(said))]
-    for name, when, turns in zip(names, dates, said, strict=True):
+    sessions, dates = raw["haystack_sessions"], raw["haystack_dates"]
+    names = raw.get("haystack_session_ids") or [f"session_{number}" for number in range(len(sessions))]
+    for name, when, turns in zip(names, dates, sessions, strict=True):
         at = read_date(when)
         assert at is not None, "read_record has read it"
         yield Evidence(str(name), when, at, turns)
@@ -162,13 +162,13 @@ class Corpus:
         return [(str(given.value) if given else name, _unmarked_turns(fields[key]))]
 
     def _of_record(self, fields: dict[str, Field], name: str) -> list[tuple[str, list[dict[str, Any]]]]:
-        said, ids = fields["haystack_sessions"].items("sessions"), fields.get("haystack_session_ids")
+        sessions, ids = fields["haystack_sessions"].items("sessions"), fields.get("haystack_session_ids")
         given = [str(one.value) for one in ids.items()] if ids else []
-        names = given if len(given) == len(said) else [f"{name}_{number}" for number in range(len(said))]
+        names = given if len(given) == len(sessions) else [f"{name}_{number}" for number in range(len(sessions))]
         cited = set(fields["answer_session_ids"].texts()) if "answer_session_ids" in fields else set()
         return [
             (one, _unmarked_turns(turns))
-            for one, turns in zip(names, said, strict=True)
+            for one, turns in zip(names, sessions, strict=True)
             if not (self._evidence_only and cited) or one in cited
         ]
 
@@ -240,13 +240,13 @@ def compile_history(
     # the last ones had to fit into what was left, so they are short
     rng.shuffle(chosen)
     total, left = len(record.evidence) + len(chosen), iter(chosen)
-    told = dict(zip(evidence_places(rng, len(record.evidence), total), record.evidence, strict=True))
-    sessions = [told[place] if place in told else next(left) for place in range(total)]
-    at = session_dates(rng, [(place, one.at) for place, one in told.items()], total, record.at)
+    evidence = dict(zip(evidence_places(rng, len(record.evidence), total), record.evidence, strict=True))
+    sessions = [evidence[place] if place in evidence else next(left) for place in range(total)]
+    at = session_dates(rng, [(place, one.at) for place, one in evidence.items()], total, record.at)
     return {
         **record.asked,
         "haystack_dates": [
-            told[place].when if place in told else format_longmemeval_date(at[place]) for place in range(total)
+            evidence[place].when if place in evidence else format_longmemeval_date(at[place]) for place in range(total)
         ],
         "haystack_session_ids": [one.id for one in sessions],
         "haystack_sessions": [one.turns for one in sessions],

@@ -62,17 +62,17 @@ def write_record(needle: Needle, seed: str, model: Model, writes: Writes) -> dic
     name, rng = record_identity(seed, abstains=needle.abstains)
     mentions, values = side_mentions(needle, name), [fact.value for fact in needle.world]
     sessions = []
-    for number, told in enumerate(needle.told, start=1):
+    for number, message in enumerate(needle.told, start=1):
         rounds = rng.randint(*ROUNDS)
         place = early_round(rng, rounds)
-        kept = words_to_keep(told, values)
-        asides = [told.aside if at == place else mentions.next(told.theme) or Aside() for at in range(rounds)]
+        kept = words_to_keep(message, values)
+        asides = [message.aside if at == place else mentions.next(message.theme) or Aside() for at in range(rounds)]
         # by chance a mention may have the very words that only the evidence may have
         asides = [
             aside if at == place or not kept or _lacking_words(aside.said, kept) else Aside()
             for at, aside in enumerate(asides)
         ]
-        requests = rng.sample(load_themes()[told.theme].requests, rounds)
+        requests = rng.sample(load_themes()[message.theme].requests, rounds)
         plan = tuple(
             RoundOutline(f"{asked.text} {aside.request}".strip(), aside, at == place)
             for at, (asked, aside) in enumerate(zip(requests, asides, strict=True))
@@ -120,12 +120,12 @@ def by_turns(talk: SessionOutline, model: Model) -> list[_Turn]:
 
 def words_to_keep(evidence_session: EvidenceSession, values: Sequence[str]) -> tuple[str, ...]:
     """Return what must stand in the message as it is: numbers and days, and of names and gold values their words."""
-    said = evidence_session.aside.said
-    exact = {*_NUMBER.findall(said), *(day for day in WORDS if day in said.casefold())}
-    spoken = said.split()
+    aside = evidence_session.aside.said
+    exact = {*_NUMBER.findall(aside), *(day for day in WORDS if day in aside.casefold())}
+    spoken = aside.split()
     names = [word for word in spoken[1:] if word[0].isupper()]
     names += [word for word in spoken[:1] if word.rstrip(",") not in load_frames()["small_words"]]
-    stems = content_stems(said) if said else frozenset()
+    stems = content_stems(aside) if aside else frozenset()
     needed = {stem for value in (*values, *names) for stem in content_stems(value) & stems if not stem.isdigit()}
     return (*sorted(exact), *sorted(needed - {"i"}))
 

@@ -379,18 +379,18 @@ def write_session(
         )
         besides = [_side_remark(rng, lambda: mentions(talk.theme)) for _ in range(rng.choice(_BESIDES))]
         before, request = talk.question()
-        said = _request_text(rng, before, request, here, besides)
-        if number != place and left - count(said) - (count(here.made) if here else 0) < LEAST:
-            here, said = None, request
+        request_text = _request_text(rng, before, request, here, besides)
+        if number != place and left - count(request_text) - (count(here.made) if here else 0) < LEAST:
+            here, request_text = None, request
         nod, made = _acknowledge_aside(rng, here), f"\n\n{here.made}" if here and here.made else ""
         share = left / (rounds - number) * (1 if number == rounds - 1 else rng.uniform(1 - _JITTER, 1 + _JITTER))
-        size = min(round(share), left) - count(said) - count(made) - count(nod)
+        size = min(round(share), left) - count(request_text) - count(made) - count(nod)
         replied = nod + talk.reply(size, count) + made
-        turns += [{"role": "user", "content": said}, {"role": "assistant", "content": replied}]
+        turns += [{"role": "user", "content": request_text}, {"role": "assistant", "content": replied}]
         if aside:
             turns[-2]["has_answer"] = number == place and not aside.made
             turns[-1]["has_answer"] = number == place and bool(aside.made)
-        left -= count(said) + count(replied)
+        left -= count(request_text) + count(replied)
     return turns
 
 
@@ -470,8 +470,8 @@ def _request_text(rng: Random, before: str, request: str, aside: Aside | None, b
 
 def _side_remark(rng: Random, mention: Callable[[], Aside | None]) -> str:
     """Return something else that the user says: about themselves, or chat."""
-    if rng.random() < _MENTIONED and (told := mention()) and told.said:
-        return told.said
+    if rng.random() < _MENTIONED and (remark := mention()) and remark.said:
+        return remark.said
     known = load_frames()
     who = rng.choice(known["chat_people"])
     day, sky = rng.choice(known["chat_days"]), rng.choice(known["chat_skies"])

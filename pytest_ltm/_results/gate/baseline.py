@@ -66,7 +66,11 @@ def baseline_text(side: GateSide, version: str) -> str:
         "conversations": [_conversation_entry(one, side.plans) for one in held],
         "rows": [_row_entry(row) | own.get((row.span_label, row.trial, row.id), {}) for row in rows],
     }
-    return _format_baseline(top)
+    parts = []
+    for name, value in top.items():
+        lines = ",\n".join(f"  {_ascii_json(item)}" for item in value) if isinstance(value, list) else ""
+        parts.append(f' "{name}": [\n{lines}\n ]' if lines else f' "{name}": {_ascii_json(value)}')
+    return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 def _baseline_order(row: ScenarioResult) -> tuple[Any, ...]:
@@ -114,15 +118,6 @@ def _row_entry(row: ScenarioResult) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None or name == "score"}
 
 
-def _format_baseline(top: Mapping[str, Any]) -> str:
-    """Return JSON with one object a line in every list of the top level."""
-    parts = []
-    for name, value in top.items():
-        lines = ",\n".join(f"  {_ascii_json(item)}" for item in value) if isinstance(value, list) else ""
-        parts.append(f' "{name}": [\n{lines}\n ]' if lines else f' "{name}": {_ascii_json(value)}')
-    return "{\n" + ",\n".join(parts) + "\n}\n"
-
-
 def _ascii_json(value: object) -> str:
     # escapes keep half surrogates and terminals harmless in a file that people look at in diffs
     return json.dumps(value, ensure_ascii=True, allow_nan=False)
@@ -146,13 +141,7 @@ def parse_baseline(content: bytes, where: str, name: str) -> GateSide:
         data = json.loads(content.decode())
     except (ValueError, RecursionError) as error:
         raise LtmError(f"{where}: not a baseline: {error}") from error
-    return _baseline_side(Field(data, where), name)
-
-
-_TOP = ("format", "agent", "agent_spec", "agent_fingerprint", "plan", "scenarios", "conversations", "rows")
-
-
-def _baseline_side(top: Field, name: str) -> GateSide:
+    top = Field(data, where)
     result = top.value.get("format") if isinstance(top.value, dict) else None
     if result != FORMAT:
         hint = " It is the summary of a run: name the run's folder." if "summary" in str(result)[:30] else ""
@@ -180,6 +169,9 @@ def _baseline_side(top: Field, name: str) -> GateSide:
         whole = conversations[-1].plan_fingerprint
         plans.append(PlanFacts(span_label=place[0], trial=place[1], fingerprint=whole, settings=own, examples=facts))
     return GateSide(name=name, result=RunResult(run_id=name, conversations=tuple(conversations)), plans=tuple(plans))
+
+
+_TOP = ("format", "agent", "agent_spec", "agent_fingerprint", "plan", "scenarios", "conversations", "rows")
 
 
 def _parse_scenarios(item: Field) -> dict[str, dict[str, Any]]:

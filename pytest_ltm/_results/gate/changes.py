@@ -223,20 +223,17 @@ def check_comparable(before: GateSide, after: GateSide, ways: CompareHints, *, c
     """Raise ConfigurationError unless the two may be compared."""
     mine = {plan.place for plan in after.plans}
     if not mine & {plan.place for plan in before.plans}:
-        raise ConfigurationError(_nothing_shared(before, after))
+
+        def said(side: GateSide) -> str:
+            spans = dict.fromkeys(plan.span_label for plan in side.plans)
+            trials = dict.fromkeys(plan.trial for plan in side.plans)
+            some = ", ".join(list(trials)[:_MOST_TRIALS]) + " …" * (len(trials) > _MOST_TRIALS)
+            return f"{side.name} has the memory spans {', '.join(spans) or 'of nothing'} (trials {some or 'none'})"
+
+        raise ConfigurationError(f"nothing to compare: {said(before)}, {said(after)}")
     differing = unequal_plans(before.plans, after.plans)
     if differing and not (common and any(_Part.of(before, after))):
         raise ConfigurationError(refusal_text(differing, before.name, ways))
-
-
-def _nothing_shared(before: GateSide, after: GateSide) -> str:
-    def said(side: GateSide) -> str:
-        spans = dict.fromkeys(plan.span_label for plan in side.plans)
-        trials = dict.fromkeys(plan.trial for plan in side.plans)
-        some = ", ".join(list(trials)[:_MOST_TRIALS]) + " …" * (len(trials) > _MOST_TRIALS)
-        return f"{side.name} has the memory spans {', '.join(spans) or 'of nothing'} (trials {some or 'none'})"
-
-    return f"nothing to compare: {said(before)}, {said(after)}"
 
 
 class _Part(NamedTuple):

@@ -340,13 +340,9 @@ def _parse_limit(text: str, limit: str, of: GateMetric, *, against: bool) -> tup
         raise ConfigurationError(f"{text!r}: percent of what? Write a number of {plain}")
     if percent:
         value /= _PERCENT
-    _check_limit(text, value, of, relative=relative)
-    return value, relative
-
-
-def _check_limit(text: str, value: float, of: GateMetric, *, relative: bool) -> None:
     if of.unit == "chance" and not 0 < value < 1:
         raise ConfigurationError(f"{text!r}: a probability lies between 0 and 1, as in {of.name}:0.05")
     if (of.unit == "share" or (relative and of.higher_is_better)) and value > 1:
         then = "no limit above 1 (100%) can be broken" if relative else "write the limit as 0.8 or 80%"
         raise ConfigurationError(f"{text!r}: {of.words} lies between 0 and 1, so {then}")
+    return value, relative

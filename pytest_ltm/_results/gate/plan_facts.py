@@ -17,7 +17,6 @@ from pytest_ltm._storage.schema import show_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from collections.abc import Set as AbstractSet
 
 
 # Values whose JSON is longer are kept as a digest.
@@ -165,7 +164,14 @@ def _plan_difference(before: Sequence[PlanFacts], now: Sequence[PlanFacts]) -> U
     sentences += [f"only in this run: {_list_examples(added)}"] * bool(added)
     # another seed makes other definitions: that goes without saying
     silent = {"definition"} if "seed" in settings else set()
-    sentences += _changed_sentences(changed, theirs, ours, silent)
+    pairs = [
+        (key, _difference_sentence(name, *values))
+        for key in changed
+        for name, values in _differing_values(theirs[key], ours[key]).items()
+        if name not in silent
+    ]
+    whats = group_by(pairs, lambda each: each[1])
+    sentences += [f"{_list_examples([key for key, _ in keys])}: {what}" for what, keys in whats.items()]
     if not sentences:
         sentences = ["the difference is unknown: one of the plans was not kept, or another version wrote it"]
     return Unequal(
@@ -204,23 +210,6 @@ def _differing_settings(before: Sequence[PlanFacts], now: Sequence[PlanFacts]) -
 def _differing_values(theirs: Mapping[str, object], ours: Mapping[str, object]) -> dict[str, tuple[object, object]]:
     names = dict.fromkeys([*theirs, *ours])
     return {name: (theirs.get(name), ours.get(name)) for name in names if theirs.get(name) != ours.get(name)}
-
-
-def _changed_sentences(
-    changed: Iterable[str],
-    theirs: Mapping[str, Mapping[str, object]],
-    ours: Mapping[str, Mapping[str, object]],
-    silent: AbstractSet[str],
-) -> list[str]:
-    """Return a sentence for each thing that is another in some examples."""
-    pairs = [
-        (key, _difference_sentence(name, *values))
-        for key in changed
-        for name, values in _differing_values(theirs[key], ours[key]).items()
-        if name not in silent
-    ]
-    whats = group_by(pairs, lambda each: each[1])
-    return [f"{_list_examples([key for key, _ in keys])}: {what}" for what, keys in whats.items()]
 
 
 def _difference_sentence(name: str, there: object, here: object) -> str:

@@ -247,7 +247,28 @@ def check_rule(rule: Rule, change: Change, *, looks: int = 1) -> Found:
     among them, so that the chance of any false alarm is no more than it says (Bonferroni).
     """
     if rule.metric.unit != "chance":
-        return _check_drop(rule, change)
+        every = rule.metric.name in _OF_ALL_ROWS
+        both = list(zip(change.before, change.after, strict=True)) if every else _scored_in_both(change)
+        scope, scoped = rule.scope, bool(rule.scope.kind)
+        was = rule.metric.value(scope.rows([one for one, _ in both]), change.held_before, scoped=scoped)
+        is_ = rule.metric.value(scope.rows([other for _, other in both]), change.held_after, scoped=scoped)
+        if was is None or is_ is None:
+            whose = "the baseline has" if was is None else "the agent reports"
+            return _unknown_metric(rule, f"{whose} no cost for all replies (see --ltm-price)", " in both")
+        loss = was - is_ if rule.metric.higher_is_better else is_ - was
+        state, sentence = _check_loss(rule, was, is_, loss)
+        if state == "failed":
+            sentence += _largest_losers(
+                rule,
+                change.levels,
+                {row.scenario for _, row in both if scope.includes_skills(row.scenario, row.skills)},
+            )
+            p = change.overall.p_drop
+            if rule.metric.name not in ("mean", "total") or rule.scope.kind or p is None or p <= change.overall.alpha:
+                sentence += ""
+            else:
+                sentence += f"; chance explains as much (one-sided p {p_text(p)})"
+        return state, sentence
     pairs = pair_rows(*(_open_as_zero(rule.scope.rows(rows)) for rows in (change.before, change.after))).pairs
     return (
         _check_each_by_chance(rule, pairs, looks)
@@ -269,33 +290,6 @@ def _scored_in_both(change: Change) -> list[tuple[ScenarioResult, ScenarioResult
     """Return the examples that have a score in both, 0 where it is open."""
     pairs = zip(_open_as_zero(change.before), _open_as_zero(change.after), strict=True)
     return [pair for pair in pairs if all(row.scored for row in pair)]
-
-
-def _check_drop(rule: Rule, change: Change) -> Found:
-    every = rule.metric.name in _OF_ALL_ROWS
-    both = list(zip(change.before, change.after, strict=True)) if every else _scored_in_both(change)
-    scope, scoped = rule.scope, bool(rule.scope.kind)
-    was = rule.metric.value(scope.rows([one for one, _ in both]), change.held_before, scoped=scoped)
-    is_ = rule.metric.value(scope.rows([other for _, other in both]), change.held_after, scoped=scoped)
-    if was is None or is_ is None:
-        whose = "the baseline has" if was is None else "the agent reports"
-        return _unknown_metric(rule, f"{whose} no cost for all replies (see --ltm-price)", " in both")
-    loss = was - is_ if rule.metric.higher_is_better else is_ - was
-    state, told = _check_loss(rule, was, is_, loss)
-    if state == "failed":
-        told += _largest_losers(
-            rule, change.levels, {row.scenario for _, row in both if scope.includes_skills(row.scenario, row.skills)}
-        )
-        told += _by_chance(rule, change)
-    return state, told
-
-
-def _by_chance(rule: Rule, change: Change) -> str:
-    """Return whether chance explains as much, for a rule about the mean of everything: it is not a test."""
-    p = change.overall.p_drop
-    if rule.metric.name not in ("mean", "total") or rule.scope.kind or p is None or p <= change.overall.alpha:
-        return ""
-    return f"; chance explains as much (one-sided p {p_text(p)})"
 
 
 def _check_loss(rule: Rule, was: float, is_: float, loss: float) -> Found:

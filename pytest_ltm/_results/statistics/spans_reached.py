@@ -132,20 +132,16 @@ def degradation_curve(
     twins = [(span, label, pair_rows(alone, map(_without_span, by_span[span, label])).pairs) for span, label in spans]
     seeded = rng or random.Random(0)
     return tuple(
-        _span_point(span, label, pairs, _margin_interval(pairs, share, level, seeded, draws))
+        SpanPoint(
+            span=span,
+            label=label,
+            isolated=score_of(pairs, "before"),
+            score=score_of(pairs, "after"),
+            margin=_margin_interval(pairs, share, level, seeded, draws),
+            pairs=len(pairs),
+        )
         for span, label, pairs in twins
         if pairs
-    )
-
-
-def _span_point(span: int, label: str, pairs: Sequence[Pair], margin: Interval | None) -> SpanPoint:
-    return SpanPoint(
-        span=span,
-        label=label,
-        isolated=score_of(pairs, "before"),
-        score=score_of(pairs, "after"),
-        margin=margin,
-        pairs=len(pairs),
     )
 
 

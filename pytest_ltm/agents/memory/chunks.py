@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from pytest_ltm._model.tokens import load_encoding
-from pytest_ltm.agents.reader.memory import ENCODING
+from pytest_ltm.agents.reader.memory_policies import ENCODING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,18 +103,14 @@ class Log:
 
     def _offsets(self, number: int) -> array[int]:
         if number not in self._starts:
-            self._starts[number] = _offsets_of(self.said[number].text)
+            text = self.said[number].text
+            known = load_encoding(ENCODING)
+            offsets, at = array("I", [0]), 0
+            for begin in range(0, len(text), _LONGEST):
+                part = text[begin : begin + _LONGEST]
+                for token in known.decode_tokens_bytes(known.encode_ordinary(part)):
+                    at += sum(byte & 0xC0 != 0x80 for byte in token)
+                    offsets.append(at)
+                at = offsets[-1] = begin + len(part)
+            self._starts[number] = offsets
         return self._starts[number]
-
-
-def _offsets_of(text: str) -> array[int]:
-    """Return where each token of a text begins, in characters, and where the last ends."""
-    known = load_encoding(ENCODING)
-    offsets, at = array("I", [0]), 0
-    for begin in range(0, len(text), _LONGEST):
-        part = text[begin : begin + _LONGEST]
-        for token in known.decode_tokens_bytes(known.encode_ordinary(part)):
-            at += sum(byte & 0xC0 != 0x80 for byte in token)
-            offsets.append(at)
-        at = offsets[-1] = begin + len(part)
-    return offsets

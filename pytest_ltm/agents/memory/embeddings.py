@@ -13,7 +13,7 @@ from pytest_ltm._calls import KINDS, Completions, escape_surrogates, open_model,
 from pytest_ltm._model.agent import Usage, usage_of
 from pytest_ltm._storage.dotted import DottedPath
 from pytest_ltm._storage.errors import AgentError, did_you_mean
-from pytest_ltm.agents.reader.memory import count_tokens
+from pytest_ltm.agents.reader.memory_policies import count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -177,12 +177,12 @@ class Memories:
 
     def sources(self, number: int) -> list[str]:
         """Return the texts that a memory is from, each as it was told: a message, a reply, or both on two lines."""
-        item, said = self.items[number], self.log.said
+        item, utterances = self.items[number], self.log.said
         if item.cites:
-            return [said[saying].text for saying in item.cites]
+            return [utterances[saying].text for saying in item.cites]
         if self._settings.value.unit in {"turn", "chunk"} and item.text is None:
-            return [said[item.span.first].text]
+            return [utterances[item.span.first].text]
         if item.text is not None and self._settings.value.unit not in {"fact", "observation", "summary"}:
             return [item.text]
         firsts = range(item.span.first - item.span.first % 2, item.span.last + 1, 2)
-        return ["\n".join(one.text for one in said[first : first + 2] if one.text) for first in firsts]
+        return ["\n".join(one.text for one in utterances[first : first + 2] if one.text) for first in firsts]

@@ -23,7 +23,7 @@ from pytest_ltm.agents.memory.reading import MemoryHit, Reading, Utterance, shor
 from pytest_ltm.agents.memory.roles import Summary, asks_something, own_statements
 from pytest_ltm.agents.memory.thinker import PROMPTS, Replying, prompt_tokens
 from pytest_ltm.agents.memory.time_ranges import Range
-from pytest_ltm.agents.reader.memory import count_tokens
+from pytest_ltm.agents.reader.memory_policies import count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -263,8 +263,8 @@ class Paging(Thinks):
     def _heard(self, start: int) -> tuple[Utterance, ...]:
         """Return what was said in the queue before a place, each message with the reply to it."""
         sides = sum(one["role"] == "user" for one in self._queue[:start])
-        said = self._messages.log.said
-        return tuple(said[len(said) - 2 * sides :]) if sides else ()
+        utterances = self._messages.log.said
+        return tuple(utterances[len(utterances) - 2 * sides :]) if sides else ()
 
     def _carried_out(self, thought: StepResult) -> bool:
         """Carry calls out, in order; return whether the agent goes on."""
@@ -283,11 +283,11 @@ class Paging(Thinks):
         goes_on = False
         for call in named:
             try:
-                told, failed = self._called(call), False
+                output, failed = self._called(call), False
             except _Failed as failure:
-                told, failed = f"Failed: {failure}", True
+                output, failed = f"Failed: {failure}", True
             self._observe("tool calls failed", failed=failed)
-            self._queue.append({"role": "tool", "tool_call_id": call.id, "content": told})
+            self._queue.append({"role": "tool", "tool_call_id": call.id, "content": output})
             goes_on |= failed or bool((call.arguments or {}).get("request_heartbeat"))
         return goes_on
 

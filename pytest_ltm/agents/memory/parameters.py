@@ -259,7 +259,18 @@ def memory_settings(given: Mapping[str, Field]) -> MemorySettings:
     named = given.get("preset")
     base = preset_settings(named.value, named) if named else MemorySettings()
     made = _override_settings(base, {name: one for name, one in given.items() if name != "preset"})
-    _check_settings(made, given)
+    paged = {"notebook": made.notebook.kind == "core", "query": made.query.kind == "tools", "pressure": made.pressure}
+    if any(paged.values()) and not all(paged.values()):
+        place = next((given[name] for name in paged if name in given), next(iter(given.values())))
+        lacking = ", ".join(name for name, there in paged.items() if not there)
+        raise place.fault(
+            f"notebook: core:SIZE, query: tools and pressure go together, and {lacking} differs. "
+            f"Begin with preset: memgpt"
+        )
+    if made.key != ("value",) and made.value.unit in {"fact", "observation", "summary", "chunk"}:
+        raise given.get("key", next(iter(given.values()))).fault(
+            f"only a turn, a round or a session has keys of its own, and the value is {made.value.unit!r}."
+        )
     return made if made.pressure is None else structs.replace(made, window=made.pressure.window)
 
 
@@ -292,7 +303,7 @@ PRESETS = tuple(sorted(path.stem for path in _FOLDER.glob("*.yml")))
 def _override_settings(base: MemorySettings, given: Mapping[str, Field]) -> MemorySettings:
     changed: dict[str, Any] = {name: _READERS[name](one) for name, one in given.items() if name in _READERS}
     if "reading" in given:
-        changed["reading"] = parse_reading(given["reading"].mapping(known=_field_names(Reading)), base.reading)
+        changed["reading"] = parse_reading(given["reading"].mapping(known=Reading.__struct_fields__), base.reading)
     if "retrieval" in given:
         changed["retrieval"] = _override_group(base.retrieval, given["retrieval"], _RETRIEVAL)
     if "pressure" in given:
@@ -306,26 +317,6 @@ def _override_settings(base: MemorySettings, given: Mapping[str, Field]) -> Memo
 def _override_group(base: T, given: Field, readers: Mapping[str, Callable[[Field], Any]]) -> T:
     entries = {name: readers[name](one) for name, one in given.mapping(known=list(readers)).items()}
     return structs.replace(base, **entries)  # type: ignore[type-var]
-
-
-def _field_names(kind: type[Struct]) -> tuple[str, ...]:
-    return kind.__struct_fields__
-
-
-def _check_settings(made: MemorySettings, given: Mapping[str, Field]) -> None:
-    """Raise the error of settings that do not go together."""
-    paged = {"notebook": made.notebook.kind == "core", "query": made.query.kind == "tools", "pressure": made.pressure}
-    if any(paged.values()) and not all(paged.values()):
-        place = next((given[name] for name in paged if name in given), next(iter(given.values())))
-        lacking = ", ".join(name for name, there in paged.items() if not there)
-        raise place.fault(
-            f"notebook: core:SIZE, query: tools and pressure go together, and {lacking} differs. "
-            f"Begin with preset: memgpt"
-        )
-    if made.key != ("value",) and made.value.unit in {"fact", "observation", "summary", "chunk"}:
-        raise given.get("key", next(iter(given.values()))).fault(
-            f"only a turn, a round or a session has keys of its own, and the value is {made.value.unit!r}."
-        )
 
 
 def _spelling_hint(value: object, known: Iterable[str]) -> str:

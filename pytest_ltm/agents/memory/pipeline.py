@@ -24,7 +24,7 @@ from pytest_ltm.agents.memory.memories import Memories, MemoryItem
 from pytest_ltm.agents.memory.reading import Utterance, shorten_to_tokens
 from pytest_ltm.agents.memory.thinker import PROMPTS, Replying, prompt_tokens
 from pytest_ltm.agents.memory.time_ranges import Range
-from pytest_ltm.agents.reader.memory import count_tokens
+from pytest_ltm.agents.reader.memory_policies import count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -181,15 +181,12 @@ class Thinks(TakesTurns):
         first, *lines = state.decode().split("\n")
         head = json.loads(first)
         self.reset()
-        self._restore_head(head)
-        return head, lines
-
-    def _restore_head(self, head: Mapping[str, Any]) -> None:
         if (head.get("version"), head.get("settings")) != (VERSION, json.loads(json.dumps(self._settings.record()))):
             raise AgentError("this state was saved by a memory system with other settings, or of another version")
         self._now = read_moment(head["now"])
         self._used = Usage(**dict(zip(Usage.__struct_fields__, head["used"], strict=True))) - self._embedded()
         self._calls = Counter(head["calls"])
+        return head, lines
 
 
 def format_moment(at: datetime | None) -> str | None:
@@ -281,17 +278,46 @@ class Pipeline(Thinks):
         if is_full or self._now.date() != before.date():
             self._extra_days += self._now.date() == before.date()
             self._tokens_today = 0
-            self._end_day()
+            self._sum_up()
+            utterances = self._memories.log.said
+            if self._settings.notebook.kind == "portrait" and self._day_from < len(utterances):
+                day = tuple(one for one in utterances[self._day_from :] if one.text)
+                limit = self._settings.notebook.size // 4
+                text = self._think(roles.Summary(said=day, of="day", size=limit))
+                span = Span(self._day_from, 0, len(utterances) - 1, self._memories.log.tokens(len(utterances) - 1))
+                self._store(MemoryItem(span=span, session=self._session, text=text, keys={}))
+                mood = self._think(roles.Summary(said=day, of="personality", size=limit))
+                for of, new in (("history", text), ("portrait", mood)):
+                    task = roles.Summary(said=(Utterance("", new),), of=of, earlier=self._portrait[of], size=2 * limit)
+                    self._portrait[of] = self._think(task)
+            self._day_from = len(utterances)
+            if self._settings.forgetting != "off":
+                # Forget each memory with the chance that the curve gives it, at a change of day. As the
+                # code has it, the chance is drawn each day anew from the days since the last recall, so
+                # that the chances multiply, a memory has three levels of strength, and none lasts 30
+                # days; in the paper, memories fade along the curve itself.
+                today = self._today()
+                for number in list(self._memories.remembered_numbers()):
+                    heard = self._days[self._memories.items[number].span.first]
+                    strength, recalled = self._strength.get(number, (1, heard))
+                    if self._settings.forgetting == "code":
+                        days = today - recalled
+                        chance = math.exp(-days / strength) if days < _GONE else 0.0
+                    else:
+                        chance = math.exp(-(today - max(recalled, self._checked)) / strength)
+                    if random.Random(f"{self._settings.draw} {today} {number}").random() >= chance:
+                        self._memories.forget_memory(number)
+                self._checked = today
 
     def _end_session(self) -> None:
-        said = self._memories.log.said
-        if self._settings.value.unit in _OF_SESSIONS and self._session_from < len(said):
-            span = Span(self._session_from, 0, len(said) - 1, self._memories.log.tokens(len(said) - 1))
+        utterances = self._memories.log.said
+        if self._settings.value.unit in _OF_SESSIONS and self._session_from < len(utterances):
+            span = Span(self._session_from, 0, len(utterances) - 1, self._memories.log.tokens(len(utterances) - 1))
             for item in self._written_up(span):
                 self._store(item)
         self._sum_up()
         self._session += 1
-        self._session_from = len(said)
+        self._session_from = len(utterances)
 
     def _written_up(self, span: Span) -> Iterator[MemoryItem]:
         """Yield what is kept of a session."""
@@ -313,11 +339,11 @@ class Pipeline(Thinks):
 
     def _keyed(self, span: Span) -> MemoryItem:
         """Return what was said as a memory, with further keys."""
-        said = self._memories.log.parts(span)
-        keys = {kind: self._key(kind, said) for kind in self._settings.key if kind != "value"} if said else {}
+        parts = self._memories.log.parts(span)
+        keys = {kind: self._key(kind, parts) for kind in self._settings.key if kind != "value"} if parts else {}
         at = self._memories.log.said[span.first].at
-        dated = self._settings.query.kind == "time-aware" and at is not None and bool(said)
-        times = self._think(roles.EventDater(said=said, now=at)) if dated and at is not None else ()
+        dated = self._settings.query.kind == "time-aware" and at is not None and bool(parts)
+        times = self._think(roles.EventDater(said=parts, now=at)) if dated and at is not None else ()
         return MemoryItem(span=span, session=self._session, keys=keys, times=times)
 
     def _key(self, kind: str, utterances: tuple[Utterance, ...]) -> str:
@@ -336,29 +362,11 @@ class Pipeline(Thinks):
 
     def _sum_up(self) -> None:
         """Bring a notebook up to date that is one summary of everything: with what was said since it was written."""
-        said = self._memories.log.said
-        new = tuple(one for one in said[self._day_from :] if one.text)
+        utterances = self._memories.log.said
+        new = tuple(one for one in utterances[self._day_from :] if one.text)
         if self._settings.notebook.kind == "summary" and new:
             task = roles.Summary(said=new, of="history", earlier=self._pad, size=self._settings.notebook.size)
-            self._pad, self._day_from = self._think(task), len(said)
-
-    def _end_day(self) -> None:
-        """Write the day up, and forget."""
-        self._sum_up()
-        said = self._memories.log.said
-        if self._settings.notebook.kind == "portrait" and self._day_from < len(said):
-            day = tuple(one for one in said[self._day_from :] if one.text)
-            limit = self._settings.notebook.size // 4
-            text = self._think(roles.Summary(said=day, of="day", size=limit))
-            span = Span(self._day_from, 0, len(said) - 1, self._memories.log.tokens(len(said) - 1))
-            self._store(MemoryItem(span=span, session=self._session, text=text, keys={}))
-            mood = self._think(roles.Summary(said=day, of="personality", size=limit))
-            for of, new in (("history", text), ("portrait", mood)):
-                task = roles.Summary(said=(Utterance("", new),), of=of, earlier=self._portrait[of], size=2 * limit)
-                self._portrait[of] = self._think(task)
-        self._day_from = len(said)
-        if self._settings.forgetting != "off":
-            self._forget()
+            self._pad, self._day_from = self._think(task), len(utterances)
 
     def _today(self) -> int:
         return 0 if self._now is None else self._now.toordinal() + self._extra_days
@@ -420,19 +428,19 @@ class Pipeline(Thinks):
 
         What is not kept as a memory yet is shown in any case, as far as it fits into half of the window.
         """
-        said, share = self._memories.log.said, self._settings.recent
+        utterances, share = self._memories.log.said, self._settings.recent
         whole = isinstance(share, int)
         room = self._settings.window * (0.5 if whole else share)
-        pending = self._session_from if self._settings.value.unit in _OF_SESSIONS else len(said)
-        wanted = min(pending, len(said) - 2 * share) if whole else 0
-        first = len(said)
+        pending = self._session_from if self._settings.value.unit in _OF_SESSIONS else len(utterances)
+        wanted = min(pending, len(utterances) - 2 * share) if whole else 0
+        first = len(utterances)
         while first > max(0, wanted):
-            used += self._cost(said[first - 1])
+            used += self._cost(utterances[first - 1])
             limit = self._settings.window / 2 if first - 1 >= pending else room
             if used > limit:
                 break
             first -= 1
-        return tuple(said[first:]), first
+        return tuple(utterances[first:]), first
 
     def _cost(self, saying: Utterance) -> int:
         return count_tokens(saying.text) + FRAME + _AGE
@@ -460,7 +468,10 @@ class Pipeline(Thinks):
         shown = {numbers[note.id] for note in chosen}
         self._found = [number for number in ranked if number in shown]
         for number in self._found:
-            self._strengthen(number)
+            if not (self._settings.forgetting == "off" or self._now is None):
+                strength, _ = self._strength.get(number, (1, 0))
+                most = _LEVELS if self._settings.forgetting == "code" else math.inf
+                self._strength[number] = (int(min(strength + 1, most)), self._today())
         return chosen
 
     def _reread(self, message: str, notes: Sequence[MemoryHit]) -> list[MemoryHit]:
@@ -516,35 +527,6 @@ class Pipeline(Thinks):
             and self._settings.value.unit in {"turn", "round", "chunk"}
             and (self._settings.notebook.kind != "portrait")
         )
-
-    # --- Forgetting: what is not recalled for days.
-
-    def _strengthen(self, number: int) -> None:
-        if self._settings.forgetting == "off" or self._now is None:
-            return
-        strength, _ = self._strength.get(number, (1, 0))
-        most = _LEVELS if self._settings.forgetting == "code" else math.inf
-        self._strength[number] = (int(min(strength + 1, most)), self._today())
-
-    def _forget(self) -> None:
-        """Forget each memory with the chance that the curve gives it, at a change of day.
-
-        As the code has it, the chance is drawn each day anew from the days since the last recall, so that the chances
-        multiply, a memory has three levels of strength, and none lasts 30 days; in the paper, memories fade along the
-        curve itself.
-        """
-        today = self._today()
-        for number in list(self._memories.remembered_numbers()):
-            day = self._days[self._memories.items[number].span.first]
-            strength, last = self._strength.get(number, (1, day))
-            if self._settings.forgetting == "code":
-                days = today - last
-                chance = math.exp(-days / strength) if days < _GONE else 0.0
-            else:
-                chance = math.exp(-(today - max(last, self._checked)) / strength)
-            if random.Random(f"{self._settings.draw} {today} {number}").random() >= chance:
-                self._memories.forget_memory(number)
-        self._checked = today
 
     # --- State.
 

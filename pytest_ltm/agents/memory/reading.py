@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from msgspec import Struct
 
 from pytest_ltm._storage.clock import describe_duration
-from pytest_ltm.agents.reader.memory import count_tokens
+from pytest_ltm.agents.reader.memory_policies import count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -88,10 +88,10 @@ class Reading(Struct, frozen=True, kw_only=True):
         return "[\n" + ",\n".join(lines) + "\n]" if self.format == "json" else "\n".join(lines)
 
     def _line(self, note: MemoryHit, now: datetime | None) -> str:
-        told = [self._told(saying, now) for saying in note.said]
+        sayings = [self._told(saying, now) for saying in note.said]
         if self.format == "json":
-            return json.dumps(told, ensure_ascii=False)
-        return "\n".join("".join(_TOLD[field].format(one[field]) for field in _TOLD if field in one) for one in told)
+            return json.dumps(sayings, ensure_ascii=False)
+        return "\n".join("".join(_TOLD[field].format(one[field]) for field in _TOLD if field in one) for one in sayings)
 
     def _told(self, saying: Utterance, now: datetime | None) -> dict[str, str]:
         when = time_since(saying, None if self.age == "date" else now) if self.age else ""
@@ -133,17 +133,15 @@ def parse_reading(fields: Mapping[str, Field], default: Reading | None = None) -
     base = default or Reading()
     given: dict[str, Any] = {name: getattr(base, name) for name in PARAMETERS}
     for name in fields.keys() & given.keys():
-        given[name] = _read_reading_field(name, fields[name])
+        field = fields[name]
+        if name == "k":
+            given[name] = field.whole(least=1)
+        elif name == "budget":
+            given[name] = field.tokens()
+        elif name == "age":
+            given[name] = "date" if field.value == "date" else field.boolean()
+        else:
+            if field.value not in _FORMATS[name]:
+                raise field.error(" or ".join(map(repr, _FORMATS[name])))
+            given[name] = field.value
     return Reading(**given)
-
-
-def _read_reading_field(name: str, field: Field) -> Any:
-    if name == "k":
-        return field.whole(least=1)
-    if name == "budget":
-        return field.tokens()
-    if name == "age":
-        return "date" if field.value == "date" else field.boolean()
-    if field.value not in _FORMATS[name]:
-        raise field.error(" or ".join(map(repr, _FORMATS[name])))
-    return field.value

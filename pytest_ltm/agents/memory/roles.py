@@ -17,7 +17,7 @@ from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm.agents.memory.reading import shorten_to_tokens
 from pytest_ltm.agents.memory.thinker import PROMPTS
 from pytest_ltm.agents.memory.time_ranges import Range, spoken_of
-from pytest_ltm.agents.reader.memory import count_tokens
+from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.agents.reader.notes import COMMON, MAX_CLOSELY_READ
 
 if TYPE_CHECKING:

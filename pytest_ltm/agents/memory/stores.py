@@ -231,7 +231,17 @@ class Stored(TakesTurns):
         asks = takes_user(getattr(self._store, "search", None))
         result = yield self._called("search", message, k=self._reading.k, **({"user": self._user} if asks else {}))
         self._searches += bool(self._said)
-        listed = self._listed(result)
+        if result is None or isinstance(result, (str, bytes, Mapping)) or not isinstance(result, Iterable):
+            raise AgentFault(
+                f"store {self._name!r}: search() returned "
+                f"{'None' if result is None else f'a {type(result).__name__}'}; "
+                "it returns a list of texts, or of (id, text, score, at), and an empty list if it finds nothing"
+            )
+        listed = list(result)
+        if len(listed) > self._reading.k:
+            raise AgentFault(
+                f"store {self._name!r}: search(k={self._reading.k}) returned {len(listed)} memories, more than k"
+            )
         notes = [self._note(one, number) for number, one in enumerate(listed)]
         keys = [one[0] if isinstance(one, (tuple, list)) and len(one) == _PARTS else None for one in listed]
         self._rows += [("found", key, note.said[0].text) for key, (note, _) in zip(keys, notes, strict=True)]
@@ -278,10 +288,10 @@ class Stored(TakesTurns):
     def _flush(self) -> Steps:
         """Hand over what was said in this session since this was last done."""
         if self._pending:
-            said, self._pending = self._pending, []
-            messages = [{"role": one.role, "content": one.text, "at": one.at} for one in said]
-            yield self._called("add_session", messages, at=said[0].at, session=str(self._session), user=self._user)
-            yield from self._note_written(said)
+            pending, self._pending = self._pending, []
+            messages = [{"role": one.role, "content": one.text, "at": one.at} for one in pending]
+            yield self._called("add_session", messages, at=pending[0].at, session=str(self._session), user=self._user)
+            yield from self._note_written(pending)
 
     def _note_written(self, said: Sequence[Utterance]) -> Steps:
         """Learn what the store made of what was said: records with texts of its own stand for that."""
@@ -342,20 +352,6 @@ class Stored(TakesTurns):
             return error
         return AgentFault(f"store {self._name!r} raised in {method}(): {describe_error(error)}")
 
-    def _listed(self, result: Any) -> list[Any]:
-        if result is None or isinstance(result, (str, bytes, Mapping)) or not isinstance(result, Iterable):
-            raise AgentFault(
-                f"store {self._name!r}: search() returned "
-                f"{'None' if result is None else f'a {type(result).__name__}'}; "
-                "it returns a list of texts, or of (id, text, score, at), and an empty list if it finds nothing"
-            )
-        listed = list(result)
-        if len(listed) > self._reading.k:
-            raise AgentFault(
-                f"store {self._name!r}: search(k={self._reading.k}) returned {len(listed)} memories, more than k"
-            )
-        return listed
-
     def _note(self, one: Any, number: int) -> tuple[MemoryHit, str]:
         """Return what the reader is shown of a memory, and the text by which its needles are told."""
         key, text, _, at = one if isinstance(one, (tuple, list)) and len(one) == _PARTS else (None, one, None, None)
@@ -374,11 +370,6 @@ class Stored(TakesTurns):
                 f"store {self._name!r}: search() returned {type(one).__name__} {str(one)[:_SHOWN]!r}; each is a text, "
                 "or (id, text, score, at) with an aware time or None"
             )
-        self._refuse_foreign(text)
-        self._never.append(text)
-        return MemoryHit(str(number), (Utterance("", text, at),)), text
-
-    def _refuse_foreign(self, text: str) -> None:
         owner = self._heard.first_told_to(text)
         if owner and owner != self._user:
             raise AgentFault(
@@ -386,6 +377,8 @@ class Stored(TakesTurns):
                 "each user says, or give each conversation a store of its own",
                 fatal=True,
             )
+        self._never.append(text)
+        return MemoryHit(str(number), (Utterance("", text, at),)), text
 
 
 def run_steps(steps: Steps) -> Any:

@@ -18,7 +18,7 @@ from pytest_ltm.agents._adapt import current_reading
 from pytest_ltm.agents._chat_agent import FRAME, SILENCE
 from pytest_ltm.agents.memory.reading import Reading as NoteReading
 from pytest_ltm.agents.memory.reading import Utterance, time_since
-from pytest_ltm.agents.reader.memory import count_tokens
+from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.agents.reader.reader import VERSION, make_reader
 
 if TYPE_CHECKING:
@@ -120,7 +120,20 @@ class Replying(Struct, frozen=True, kw_only=True):
         reader = make_reader("full")()
         known = (Utterance("user", line) for line in _known_statements(self.about))
         heard = [*known, *(saying for note in self.notes for saying in note.said), *self.recent]
-        for message, reply in _pair_exchanges(heard):
+        # Each message with the reply that follows it; a reply without its message follows an
+        # empty one.
+        result: list[tuple[Utterance, str]] = []
+        answered = True
+        for saying in heard:
+            if saying.role != "assistant":
+                result.append((saying, ""))
+                answered = saying.role != "user"
+            elif answered:
+                result.append((Utterance("", "", saying.at), saying.text))
+            else:
+                result[-1] = (result[-1][0], saying.text)
+                answered = True
+        for message, reply in result:
             if self.reading.age and message.at is not None:
                 reader.tell_time(message.at)
             reader.accept(message.text, reply)
@@ -136,22 +149,6 @@ def _known_statements(about: str) -> list[str]:
     except ValueError:
         return [line for line in about.split("\n") if line.strip()]
     return [value for value in data.values() if isinstance(value, str)] if isinstance(data, dict) else []
-
-
-def _pair_exchanges(heard: Sequence[Utterance]) -> list[tuple[Utterance, str]]:
-    """Return each message with the reply that follows it; a reply without its message follows an empty one."""
-    result: list[tuple[Utterance, str]] = []
-    answered = True
-    for saying in heard:
-        if saying.role != "assistant":
-            result.append((saying, ""))
-            answered = saying.role != "user"
-        elif answered:
-            result.append((Utterance("", "", saying.at), saying.text))
-        else:
-            result[-1] = (result[-1][0], saying.text)
-            answered = True
-    return result
 
 
 @dataclass(frozen=True, slots=True)

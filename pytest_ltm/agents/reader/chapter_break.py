@@ -1,4 +1,4 @@
-"""A book that is read out, and which beginning of its next chapter fits: what contradicts the book does not."""
+"""A book that is read out and which beginning of its next chapter fits; passages, each of one fact."""
 
 from __future__ import annotations
 
@@ -8,12 +8,107 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._language.clauses import split_sentences
 from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm.agents.reader.notes import WORDS, first_match, word_pattern
+from pytest_ltm.agents.reader.notes import WORDS, Topic, first_match, word_pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNotebook
+
+
+_SOURCE = (
+    r"(?:Report of the [A-Z]\w+ [A-Z]\w+|Letter from [A-Z]\w+ [A-Z]\w+|"
+    r"[A-Z]\w+ (?:Almanac|Gazetteer|Handbook|Register|Companion|Chronicle))"
+)
+_TITLE = lazy_pattern(rf"\b[Tt]he ({_SOURCE})")
+_CORRECTS = (
+    lazy_pattern(
+        rf"\b[Tt]he (?P<title>{_SOURCE}) (?:corrects|puts right|contradicts, rightly,) the (?P<old>{_SOURCE}):"
+    ),
+    lazy_pattern(
+        rf"(?:mistake in the (?P<in>{_SOURCE})|\b[Tt]he (?P<old>{_SOURCE}) is wrong)[^,]*, "
+        rf"(?:says|according to) the (?P<title>{_SOURCE}):"
+    ),
+)
+_WORK_AS, _PERSON, _TOWN = r"(?:[Tt]he )?(?P<{}>[A-Z]\w+ [A-Z]\w+)", r"(?P<{}>[A-Z]\w+ [A-Z]\w+)", r"(?P<{}>[A-Z]\w+)"
+_FACTS = tuple(
+    (relation, lazy_pattern(pattern.format(work=_WORK_AS.format("subject"), person=_PERSON.format("subject"),
+                                    founder=_PERSON.format("value"), number=r"(?P<value>\d+)",
+                                    town=_TOWN.format("subject"), name=_TOWN.format("value"))))
+    for relation, pattern in (
+        ("founder", "{work} was (?:founded|set up|started) by {founder}"),
+        ("founder", "{founder} (?:founded|set up) {work}"),
+        ("opening", "{work} (?:was founded|was set up|opened) in {number}"),
+        ("opening", "{number} saw {work}"),
+        ("staff", "{work} (?:employs|gives work to) {number}"),
+        ("staff", "{number} people work at {work}"),
+        ("birth", "{person} was born in {number}"),
+        ("birth", "{person}'s year of birth (?:was|is) {number}"),
+        ("birthplace", "{person} was born in {name}"),
+        ("birthplace", "{name} is (?:the birthplace|the native town) of {person}"),
+        ("river", "{town} (?:lies|stands) on the {name}"),
+        ("river", "[Tt]he {name} (?:flows|runs) through {town}"),
+    )
+)  # fmt: skip
+_NAMED = lazy_pattern(r"\bthe ([A-Z]\w+ [A-Z]\w+)")
+
+
+class Passages(Topic):
+    """Keeps what passages say and which titles they have, and answers from several of them with their titles."""
+
+    kinds = ("passage",)
+    about = lazy_pattern(rf"\b[Tt]he {_SOURCE}|\bpassages\b")
+    forgets = lazy_pattern(r"\bforget all the passages\b", re.IGNORECASE)
+
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+        """Note what a passage says, or answer a question."""
+        if "passages" in turn.text:
+            known: dict[tuple[str, str], tuple[str, str]] = {}
+            for note in notes.visible("passage"):  # the newest first: what puts another right is newer
+                relation, subject, value, title = note.content
+                known.setdefault((relation, subject), (value, title))
+            works = _NAMED.findall(turn.text)
+            kind = next((kind for kind in _ANSWERS if re.search(kind, turn.text)), "")
+            if not works or not kind or not known:
+                return None
+            titles = dict[str, None]()
+
+            def look(relation: str, subject: str) -> str:
+                value, title = known[relation, subject]
+                titles[title] = None
+                return value
+
+            try:
+                answer = _ANSWERS[kind](look, works)
+            except KeyError:
+                return "I don't know."
+            return f"{answer}. Sources: {', '.join(titles)}."
+        corrects = first_match(_CORRECTS, turn.text)
+        title = corrects["title"] if corrects else next(iter(_TITLE.findall(turn.text)), "")
+        rest = _TITLE.sub(" ", turn.text)
+        for relation, pattern in _FACTS:
+            if title and (fact := pattern.search(rest)):
+                notes.add(turn, "passage", [relation, fact["subject"], fact["value"], title])
+                return "Noted."
+        return None
+
+
+def _founder_birthplace(look: Callable[[str, str], str], works: list[str]) -> str:
+    return look("birthplace", look("founder", works[0]))
+
+
+# By what a question has.
+_ANSWERS: Mapping[str, Callable[[Callable[[str, str], str], list[str]], str]] = {
+    r"\b[Ww]hich river\b": lambda look, works: look("river", _founder_birthplace(look, works)),
+    r"\b[Ii]n which town\b": _founder_birthplace,
+    r"\b[Hh]ow many people\b": lambda look, works: str(sum(int(look("staff", work)) for work in works)),
+    r"\b[Ww]ho was born\b": lambda look, works: min(
+        [look("founder", work) for work in works], key=lambda person: int(look("birth", person))
+    ),
+    r"\b[Ww]hich (?:is older|was founded)\b": lambda look, works: (
+        "The " + min(works, key=lambda work: int(look("opening", work)))
+    ),
+}
 
 
 Statement = tuple[str, str, str]
@@ -120,7 +215,7 @@ class ChapterBreak:
 def _read_town(text: str) -> dict[str, Any]:
     """Return what a text says of its town; the words of one that says nothing."""
     facts = town_statements(text)
-    return {"facts": facts} if facts else {"words": sorted(_lower_words(text))}
+    return {"facts": facts} if facts else {"words": sorted(frozenset(word.lower() for word in _WORD.findall(text)))}
 
 
 def _choose_ending(notes: ReaderNotebook) -> str:
@@ -129,26 +224,19 @@ def _choose_ending(notes: ReaderNotebook) -> str:
     if not options:
         return "You have not given me any options."
     if all("facts" in option for option in options.values()):
-        return _only_consistent(pages, options)
-    return _likeliest_ending(pages, options)
+        # The number of the only option that contradicts nothing; pages come the newest first.
+        state: dict[tuple[str, str], str] = {}
+        for page in pages:
+            for kind, subject, value in reversed(page.get("facts", ())):
+                state.setdefault((kind, subject), value)
 
+        def fits(option: Mapping[str, Any]) -> bool:
+            return all(state.get((kind, subject), value) == value for kind, subject, value in option["facts"])
 
-def _only_consistent(pages: Iterable[Mapping[str, Any]], options: Mapping[int, Mapping[str, Any]]) -> str:
-    """Return the number of the only option that contradicts nothing; pages come the newest first."""
-    state: dict[tuple[str, str], str] = {}
-    for page in pages:
-        for kind, subject, value in reversed(page.get("facts", ())):
-            state.setdefault((kind, subject), value)
-
-    def fits(option: Mapping[str, Any]) -> bool:
-        return all(state.get((kind, subject), value) == value for kind, subject, value in option["facts"])
-
-    fitting = [number for number, option in options.items() if fits(option)]
-    return str(fitting[0]) if len(fitting) == 1 else "I cannot tell."
-
-
-def _likeliest_ending(pages: Iterable[Mapping[str, Any]], options: Mapping[int, Mapping[str, Any]]) -> str:
-    """Guess: a word counts the more, the fewer options have it; the last page counts as much as all the others."""
+        fitting = [number for number, option in options.items() if fits(option)]
+        return str(fitting[0]) if len(fitting) == 1 else "I cannot tell."
+    # Guess: a word counts the more, the fewer options have it; the last page counts as much
+    # as all the others.
     known = [frozenset(page.get("words", ())) for page in pages]
     everywhere = frozenset[str]().union(*known)
     words = {number: frozenset(option.get("words", ())) for number, option in options.items()}
@@ -159,7 +247,3 @@ def _likeliest_ending(pages: Iterable[Mapping[str, Any]], options: Mapping[int, 
         return sum(shares) / (len(words[number]) or 1)
 
     return str(max(words, key=likeness)) if known else "I cannot tell."
-
-
-def _lower_words(text: str) -> frozenset[str]:
-    return frozenset(word.lower() for word in _WORD.findall(text))

@@ -1,17 +1,190 @@
-"""Codes of people's things: told, changed, and known by way of another thing that has the same one."""
+"""Codes of people's things, languages that are taught by examples, and what is told in confidence."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from datetime import datetime
+from itertools import permutations
+from operator import methodcaller
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm.agents.reader.notes import Topic
+from pytest_ltm.agents.reader.notes import WORDS, Topic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNotebook
+
+
+_NAME = r"(?-i:[A-Z]\w+)"
+_DATE = r"\d{1,2} (?-i:[A-Z][a-z]+)"
+_GREETING = lazy_pattern(
+    rf"(?:^|(?<=\] ))(?:(?:it's|this is|hi,) )?(?P<who>{_NAME})(?: (?:here|speaking|again|now))?"
+    rf"(?:, (?:on|it is) (?P<day>{_DATE}))?: ",
+    re.IGNORECASE,
+)
+_KEPT = lazy_pattern(
+    r"\b(?:in confidence|between you and me|your ears only|trusting you with this|confidentially|privately):",
+    re.IGNORECASE,
+)
+_UNTIL = lazy_pattern(rf"\b(?:before|until|from) ({_DATE})", re.IGNORECASE)
+_FRIEND = lazy_pattern(rf"\b(?:only|but|with|except) ({_NAME})", re.IGNORECASE)
+_FORGET = lazy_pattern(r"\bforget what each of us told you, and who may know\b", re.IGNORECASE)
+# How it is told, and how it is asked for.
+_THINGS = [tuple(lazy_pattern(one, re.IGNORECASE) for one in said_and_asked) for said_and_asked in WORDS["secrets"]]
+_TOLD = "confidence"
+
+
+class Secrets:
+    """Notes whose something is and who may know it, and tells it to nobody else."""
+
+    def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+        """Note what somebody says that is theirs, or answer somebody who says which day it is."""
+        if not turn.is_brief:
+            return None
+        text = turn.said or turn.text
+        if _FORGET.search(text):
+            notes.drop(_TOLD)
+            return "Forgotten."
+        greeting = _GREETING.search(text)
+        if greeting is None:
+            return None
+        rest = text[greeting.end() :]
+        if greeting["day"]:
+            return _answer_secret(greeting["who"], _day_of_year(greeting["day"]), rest, notes)
+        return "Noted." if _note_secret(greeting["who"], rest, turn, notes) else None
+
+
+def _note_secret(who: str, text: str, turn: IncomingTurn, notes: ReaderNotebook) -> bool:
+    for number, (told, _) in enumerate(_THINGS):
+        if match := told.search(text):
+            until, friend = _UNTIL.search(text), _FRIEND.search(text, match.end())
+            notes.add(
+                turn,
+                _TOLD,
+                {
+                    "thing": number,
+                    "owner": who,
+                    "value": match[1],
+                    "open": _KEPT.search(text) is None,
+                    "friend": friend[1] if friend else "",
+                    "until": _day_of_year(until[1]) if until else 0,
+                },
+            )
+            return True
+    return False
+
+
+def _answer_secret(who: str, day: int, text: str, notes: ReaderNotebook) -> str | None:
+    """Return what somebody asks for on a day, or that they may not know it; None if it is about nothing of the kind."""
+    number = next((number for number, (_, asked) in enumerate(_THINGS) if asked.search(text)), None)
+    if number is None:
+        return None
+    facts = [note.content for note in notes.visible(_TOLD) if note.content["thing"] == number]
+    named = [fact for fact in facts if re.search(rf"\b{fact['owner']}\b", text)]
+    own = [fact for fact in facts if fact["owner"] == who]
+    fact = next(iter(named or own), None)
+    if fact is None:
+        return "You have not told me that."
+    allowed = fact["open"] or who in (fact["owner"], fact["friend"]) or 0 < fact["until"] <= day
+    return f"It is {fact['value']}." if allowed else "I can't tell you that; I was told in confidence."
+
+
+def _day_of_year(text: str) -> int:
+    """Return the place of a day in its year, for comparing; 0 for what is none."""
+    try:
+        return datetime.strptime(f"{text} 2000", "%d %B %Y").timetuple().tm_yday  # noqa: DTZ007 - it has no time
+    except ValueError:
+        return 0
+
+
+_LANGUAGE = lazy_pattern(r"\b(?:[Ii]n|into|of|teach you) (?P<name>[A-Z]\w+)")
+_KIN = lazy_pattern(r"\bteach you (?P<name>[A-Z]\w+), which is built \w+ like (?P<other>[A-Z]\w+)")
+_QUOTED = lazy_pattern(r"(?<!\w)'([a-z]+(?: [a-z]+)*)'(?!\w)")
+
+
+class Languages(Topic):
+    """Keeps examples of languages, and puts new phrases together from their parts."""
+
+    kinds = ("example", "kin")
+    about = lazy_pattern(r"'[a-z]+ [a-z ]+'")
+    forgets = lazy_pattern(r"\bforget the languages? that I taught you\b", re.IGNORECASE)
+
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+        """Note examples, each a phrase and its form in either order, or answer a question for a form."""
+        named, quoted = _LANGUAGE.search(turn.text), _QUOTED.findall(turn.text)
+        if named is None or not quoted:
+            return None
+        if len(quoted) == 1:
+            return _answer_phrase(quoted[0], named["name"], notes)
+        pairs = [sorted(pair, key=_WORDS, reverse=True) for pair in zip(quoted[::2], quoted[1::2], strict=False)]
+        if any(_WORDS(form) or not _WORDS(gloss) for gloss, form in pairs):
+            return None
+        if alike := _KIN.search(turn.text):
+            notes.add(turn, "kin", [alike["name"], alike["other"]])
+        for gloss, form in pairs:
+            notes.add(turn, "example", [named["name"], gloss, form])
+        return "Noted."
+
+
+# How many words a quotation has beside the first: a phrase has some, a form none.
+_WORDS = methodcaller("count", " ")
+
+
+def _answer_phrase(gloss: str, language: str, notes: ReaderNotebook) -> str | None:
+    examples = [note.content for note in notes.visible("example")]
+    kin = [note.content for note in notes.visible("kin") if language in note.content]
+    related = {language, *(name for names in kin for name in names)}
+    return _build_form(gloss, language, [one for one in examples if one[0] in related]) if examples else None
+
+
+class _Phrase(NamedTuple):
+    language: str
+    noun: str
+    said: frozenset[str]
+    """What the other words of the phrase say of it, the plural included."""
+
+
+def _build_form(gloss: str, language: str, known: Sequence[Sequence[str]]) -> str:
+    """Return the form of a phrase, from examples (language, phrase, form) of languages that are built alike."""
+    forms = {_parse_phrase(name, one): form for name, one, form in known}
+    asked, parts = _parse_phrase(language, gloss), _affixes_of(forms)
+    root = forms.get(_without_affixes(asked))
+    if root is None or not asked.said <= parts.keys():
+        return "I don't know: you have not told me that."
+    shown = [form for phrase, form in forms.items() if phrase.said >= asked.said]
+    before, after = ([parts[one][side] for one in sorted(asked.said) if parts[one][side]] for side in (0, 1))
+    return f"{_order_affixes(before, shown)}{root}{_order_affixes(after, shown)}"
+
+
+def _parse_phrase(language: str, gloss: str) -> _Phrase:
+    *others, noun = gloss.split()
+    plural = {"s"} if noun.endswith("s") else set()
+    return _Phrase(language, noun.removesuffix("s"), frozenset({*others} - {"the"} | plural))
+
+
+def _without_affixes(phrase: _Phrase) -> _Phrase:
+    return phrase._replace(said=frozenset())
+
+
+def _affixes_of(forms: Mapping[_Phrase, str]) -> dict[str, tuple[str, str]]:
+    """Return the beginning or the ending that says each thing: what its example has beside the bare word."""
+    entries = {}
+    for phrase, form in forms.items():
+        root = forms.get(_without_affixes(phrase))
+        if root is not None and len(phrase.said) == 1 and root in form:
+            before, _, after = form.partition(root)
+            entries[next(iter(phrase.said))] = (before, after)
+    return entries
+
+
+def _order_affixes(affixes: Sequence[str], shown: Iterable[str]) -> str:
+    """Return affixes of one side in the order that one of the forms has that were shown with all of them."""
+    orders = ["".join(order) for order in permutations(affixes)]
+    return next(
+        (order for form in shown for order in orders if form.startswith(order) or form.endswith(order)), orders[0]
+    )
 
 
 _CODE = lazy_pattern(r"\b[a-z]{2,8}\d{2,4}\b")
@@ -58,14 +231,10 @@ def _code_of(owner: str, thing: str, known: Sequence[Sequence[Sequence[Sequence[
                     return str(codes[0])
                 near += [
                     other
-                    for other in _owned_things(things)
+                    for other in ((owner, thing) for owner, thing in things)
                     if not any(_is_same_thing(other, one) for one in (*seen, *near))
                 ]
     return "I don't know."
-
-
-def _owned_things(things: Sequence[Sequence[str]]) -> Iterator[tuple[str, str]]:
-    return ((owner, thing) for owner, thing in things)
 
 
 def _is_same_thing(one: Sequence[str], other: Sequence[str]) -> bool:

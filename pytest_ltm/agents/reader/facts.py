@@ -191,7 +191,11 @@ def _question_fits_steps(question: str, steps: Sequence[str]) -> bool:
 
 
 def _answer_step(question: str, steps: Sequence[str]) -> str:
-    at = _numbered_step(question, len(steps))
+    number = len(steps)
+    named = [int(digits) for digits in _BY_NUMBER.findall(question)]
+    for word in map(str.lower, _BY_ORDINAL.findall(question)):
+        named += [_ORDINALS.index(word) + 1] if word in _ORDINALS else [number] if word == "final" else []
+    at = next((place - 1 for place in named if 1 <= place <= number), None)
     if at is not None:
         return steps[at]
     at = steps.index(nearest_line(question, steps))
@@ -202,14 +206,6 @@ def _answer_step(question: str, steps: Sequence[str]) -> str:
     elif _BEFORE.search(question):
         at -= 1
     return steps[at] if 0 <= at < len(steps) else "There is no such step."
-
-
-def _numbered_step(question: str, number: int) -> int | None:
-    """Return the place of the step that a question names by its number."""
-    named = [int(digits) for digits in _BY_NUMBER.findall(question)]
-    for word in map(str.lower, _BY_ORDINAL.findall(question)):
-        named += [_ORDINALS.index(word) + 1] if word in _ORDINALS else [number] if word == "final" else []
-    return next((place - 1 for place in named if 1 <= place <= number), None)
 
 
 # --- The user's own rules for choosing between things, and cases to apply them to.

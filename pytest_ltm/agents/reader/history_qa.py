@@ -72,16 +72,16 @@ def iter_sayings(rest: str, reply: str) -> Iterator[tuple[str, str]]:
         yield USER, sides["user"]
         yield ASSISTANT, sides["assistant"] or ""
     elif _SPEAKER.match(rest):
-        speaker, said = "", ""
+        speaker, text = "", ""
         for line in rest.split("\n"):
             match = _SPEAKER.match(line)
             if match is None:
-                said += f"\n{line}"
+                text += f"\n{line}"
                 continue
             if speaker:
-                yield speaker, said
-            speaker, said = match[1], line[match.end() :]
-        yield speaker, said
+                yield speaker, text
+            speaker, text = match[1], line[match.end() :]
+        yield speaker, text
     else:
         yield USER, rest
         yield ASSISTANT, reply
@@ -487,18 +487,6 @@ def newest_chunk(sentence: str, known: AbstractSet[str]) -> str | None:
     parts = _TOKEN.findall(sentence)
     marks = [i for i, part in enumerate(parts) if rough_stem(part.lower()) in known]
     best, most = None, 0.0
-    for start, words in _split_chunks(parts):
-        new = [word for word in words if rough_stem(word.lower()) not in known]
-        if not new:
-            continue
-        near = min((abs(start - mark) + 4 * (mark > start) for mark in marks), default=6)
-        worth = min(len(new), _LONGEST) ** 0.5 + 2 / (1 + near / 3)
-        if worth > most:
-            best, most = " ".join(words[:_LONGEST]), worth
-    return best
-
-
-def _split_chunks(parts: list[str]) -> list[tuple[int, list[str]]]:
     result: list[tuple[int, list[str]]] = []
     held: list[str] = []
     for i, part in enumerate([*parts, "."]):
@@ -511,7 +499,15 @@ def _split_chunks(parts: list[str]) -> list[tuple[int, list[str]]]:
                 held.pop()
             result.append((i - len(held), held))
             held = []
-    return result
+    for start, words in result:
+        new = [word for word in words if rough_stem(word.lower()) not in known]
+        if not new:
+            continue
+        near = min((abs(start - mark) + 4 * (mark > start) for mark in marks), default=6)
+        worth = min(len(new), _LONGEST) ** 0.5 + 2 / (1 + near / 3)
+        if worth > most:
+            best, most = " ".join(words[:_LONGEST]), worth
+    return best
 
 
 # --- The answer to a question about a told history, from the passages that share words with it.
@@ -535,7 +531,13 @@ def answer_from_history(
 ) -> str:
     """Return the answer; NOT_MENTIONED where nothing that can be seen matches."""
     words = wanted_stems(question.text, index.speakers)
-    scored_passages = _rank_passages(question, index, words, sees)
+    match = index.search(words, sees)
+    asked = named_speakers(question.text, index.speakers)
+    if not asked or len(asked) == len(index.speakers):
+        scored_passages = match
+    else:
+        weighed = [(one.worth * (_OWN if one.passage.speaker in asked else _OTHERS), one) for one in match[:50]]
+        scored_passages = [one for _, one in sorted(weighed, key=lambda pair: -pair[0])]
     if question.kind == "choice":
         return _choose_option(question, index, sees)
     if question.kind == "elapsed":
@@ -545,29 +547,15 @@ def answer_from_history(
     if not scored_passages or scored_passages[0].share < _LEAST:
         return NOT_MENTIONED
     if not question.short:
-        return _full_sentence(question, _newest_passage(scored_passages), words)
+        good = [
+            one.passage
+            for one in scored_passages
+            if one.worth >= _AS_GOOD * scored_passages[0].worth and one.passage.speaker != ASSISTANT
+        ]
+        return _full_sentence(
+            question, max(good, key=lambda passage: passage.number, default=scored_passages[0].passage), words
+        )
     return _shortest_phrase(question, scored_passages, words)
-
-
-def _rank_passages(
-    question: ParsedQuestion, index: PassageIndex, words: AbstractSet[str], sees: Callable[[int], bool]
-) -> list[ScoredPassage]:
-    """Return what shares words with the question, best first: who is asked about is the best witness."""
-    match = index.search(words, sees)
-    asked = named_speakers(question.text, index.speakers)
-    if not asked or len(asked) == len(index.speakers):
-        return match
-    weighed = [(one.worth * (_OWN if one.passage.speaker in asked else _OTHERS), one) for one in match[:50]]
-    return [one for _, one in sorted(weighed, key=lambda pair: -pair[0])]
-
-
-def _newest_passage(scored_passages: Sequence[ScoredPassage]) -> Passage:
-    good = [
-        one.passage
-        for one in scored_passages
-        if one.worth >= _AS_GOOD * scored_passages[0].worth and one.passage.speaker != ASSISTANT
-    ]
-    return max(good, key=lambda passage: passage.number, default=scored_passages[0].passage)
 
 
 def _closest_first(text: str, words: AbstractSet[str]) -> list[str]:

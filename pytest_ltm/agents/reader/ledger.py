@@ -1,4 +1,4 @@
-"""A club's book: who gave how much for what on which day, where members live, and what it all comes to."""
+"""What people have and give: a club's book, belongings of those around the user, and the user's own facts."""
 
 from __future__ import annotations
 
@@ -10,12 +10,102 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm._language.dates import MONTH_PATTERN, month_number
 from pytest_ltm._language.numbers import NUMBERS
 from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm.agents.reader.notes import Topic
+from pytest_ltm.agents.reader.notes import WORDS, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNotebook
+
+
+_OWN = {
+    label: (
+        lazy_pattern(told, re.IGNORECASE),
+        lazy_pattern(rf"{re.escape(label)}\b|{meant}", re.IGNORECASE),
+        lazy_pattern(asked, re.IGNORECASE),
+    )
+    for label, (told, meant, asked) in WORDS["own facts"].items()
+}
+_FORGET = lazy_pattern(
+    r"^(?:please |I want you to |be so kind as to )?(?:forget|erase|delete|strike from your memory)\b", re.IGNORECASE
+)
+_ALL = lazy_pattern(r"\b(?:everything|all)\b[^?]*\b(?:about me|on me|about myself)\b", re.IGNORECASE)
+_KIND = "own fact"
+_GONE = "I have forgotten that, as you asked."
+
+
+class OwnFacts(Topic):
+    """Keeps what the user says of themselves until they want it forgotten."""
+
+    kinds = (_KIND,)
+    forgets = lazy_pattern(r"\bforget the rest of that\b", re.IGNORECASE)
+
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+        """Note a fact, which others may note as well, or that it is gone; or answer a question."""
+        held = dict(_held_facts(notes))
+        if _FORGET.search(turn.text):
+            gone = next(
+                (one for one in held if _OWN[one][1].search(turn.text) or (held[one] or "-") in turn.text), None
+            )
+            if gone is not None:
+                notes.add(turn, _KIND, [gone, None])
+            return "I have forgotten it." if gone else None
+        if held and _ALL.search(turn.text):
+            return f"{', '.join(value for value in held.values() if value)}."
+        if turn.text.rstrip().endswith("?"):
+            asked = next((one for one in held if _OWN[one][2].search(turn.text)), None)
+            return (
+                None if asked is None else f"{held[asked]}." if held[asked] else "I have forgotten that, as you asked."
+            )
+        for label, (told, *_) in _OWN.items():
+            if match := told.search(turn.text):
+                notes.add(turn, _KIND, [label, match[match.lastindex or 0]])
+        return None
+
+
+def _held_facts(notes: ReaderNotebook) -> Iterator[tuple[str, str | None]]:
+    """Yield what was told, the oldest first, with its value; None: the user wants it forgotten."""
+    for note in reversed(list(notes.visible(_KIND))):
+        label, value = note.content
+        yield label, value
+
+
+# With a name, where several have one relation, or one name.
+_OWNER = r"(?P<owner>\w+(?: (?-i:[A-Z])\w+)?)"
+_TOLD = lazy_pattern(
+    rf"\bmy {_OWNER}(?:'s| has an?| owns an?) (?P<thing>\w+) (?P<how>[a-z ]+) (?P<value>(?-i:[A-Z])\w+)",
+    re.IGNORECASE,
+)
+_ASKED = lazy_pattern(rf"\bmy {_OWNER}(?:'s| get the) (?P<thing>\w+)[^?]*\?\s*$", re.IGNORECASE)
+_NAMING = lazy_pattern(r"\b(?:names?|named|call|called)\b", re.IGNORECASE)
+_PLACE = lazy_pattern(r"\b(?:where|place|town|from|bought)\b", re.IGNORECASE)
+
+
+class Belongings(Topic):
+    """Keeps what is said of somebody's thing, and says so where it was never told."""
+
+    kinds = ("belonging",)
+    forgets = lazy_pattern(r"\bforget whom I know and what they have\b", re.IGNORECASE)
+
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+        """Note a statement, which others may note as well, or answer a question if anything of the kind was told."""
+        if asked := _ASKED.search(turn.text):
+            question = turn.text
+            known = [note.content for note in notes.visible("belonging")]
+            if not known or not (_NAMING.search(question) or _PLACE.search(question)):
+                return None
+            wanted = [asked["owner"].lower(), asked["thing"].lower(), _belonging_kind(question)]
+            return next((f"{value}." for *what, value in known if what == wanted), "You have not told me that.")
+        match = _TOLD.search(turn.text)
+        if match and (_NAMING.search(match["how"]) or _PLACE.search(match["how"])):
+            kind = _belonging_kind(match["how"])
+            notes.add(turn, "belonging", [match["owner"].lower(), match["thing"].lower(), kind, match["value"]])
+        return None
+
+
+def _belonging_kind(text: str) -> str:
+    return "name" if _NAMING.search(text) else "place"
+
 
 _NAME = r"(?P<name>[A-Z]\w+)"
 _SUM = r"(?P<sum>£\d+|(?i:\w+) pounds)"

@@ -183,44 +183,34 @@ class ConflictingPersonalInformation(Topic):
         asks = turn.text.rstrip().endswith("?")
         for number, forms in enumerate(_HABITS):
             if match := forms[asks].search(turn.text):
-                return _answer_habit(number, match, turn, notes)
+                exception = _OCCASION.search(turn.text) is not None
+                if value := match[match.lastindex or 0] if match.re.groups else None:
+                    notes.add(turn, _HABIT, [number, exception, value])
+                    return "Good to know."
+                known = (note.content for note in notes.visible(_HABIT))
+                return next(
+                    (f"{value}." for n, other, value in known if (n, other) == (number, exception)),
+                    "You have not told me.",
+                )
         if not asks:
-            return _note_person(turn, notes)
+            if withdrawn := _WITHDRAWN.search(turn.text):
+                # What somebody takes something back about who says that, or only the value.
+                what = withdrawn[1]
+                if what in _LIFE:
+                    label = what
+                else:
+                    contents = (note.content for note in notes.visible(_KIND))
+                    label = next((label for label, value in contents if value == what.rsplit(maxsplit=1)[-1]), None)
+                if label is not None:
+                    notes.add(turn, _KIND, [label, None])
+                return "I will forget that, then." if label else None
+            pairs = ((label, words.search(turn.text)) for label, (words, _) in _LIFE.items())
+            pair = next(((label, one[one.lastindex or 0]) for label, one in pairs if one), None)
+            if pair is not None and not _RUMOUR.search(turn.text):
+                notes.add(turn, _KIND, list(pair))
+            return None  # it may be about anything else as well: others note it, too
         label = next((label for label, (_, asked) in _LIFE.items() if asked.search(turn.text)), None)
         return _so_now(label, notes) if label else None
-
-
-def _answer_habit(number: int, match: re.Match[str], turn: IncomingTurn, notes: ReaderNotebook) -> str:
-    """Note a habit, or its exception, or say which of the two holds."""
-    exception = _OCCASION.search(turn.text) is not None
-    if value := match[match.lastindex or 0] if match.re.groups else None:
-        notes.add(turn, _HABIT, [number, exception, value])
-        return "Good to know."
-    known = (note.content for note in notes.visible(_HABIT))
-    return next(
-        (f"{value}." for n, other, value in known if (n, other) == (number, exception)), "You have not told me."
-    )
-
-
-def _note_person(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-    if withdrawn := _WITHDRAWN.search(turn.text):
-        label = _withdrawn_note(withdrawn[1], notes)
-        if label is not None:
-            notes.add(turn, _KIND, [label, None])
-        return "I will forget that, then." if label else None
-    pairs = ((label, words.search(turn.text)) for label, (words, _) in _LIFE.items())
-    pair = next(((label, one[one.lastindex or 0]) for label, one in pairs if one), None)
-    if pair is not None and not _RUMOUR.search(turn.text):
-        notes.add(turn, _KIND, list(pair))
-    return None  # it may be about anything else as well: others note it, too
-
-
-def _withdrawn_note(what: str, notes: ReaderNotebook) -> str | None:
-    """Return what somebody takes something back about who says that, or only the value."""
-    if what in _LIFE:
-        return what
-    contents = (note.content for note in notes.visible(_KIND))
-    return next((label for label, value in contents if value == what.rsplit(maxsplit=1)[-1]), None)
 
 
 def _so_now(label: str, notes: ReaderNotebook) -> str | None:

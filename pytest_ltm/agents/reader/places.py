@@ -1,15 +1,86 @@
-"""Places that are told relative to others: the way through all of them, and the direct way between two."""
+"""Places that are told relative to others, and invented worlds with rules of their own."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
+from pytest_ltm._language.numbers import NUMBERS
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm.agents.reader.notes import WORDS, Topic, first_match, word_pattern
 
 if TYPE_CHECKING:
     from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNotebook
+
+
+_KNOWN = {thing: str(value) for thing, value in WORDS["known"].items()}
+_THING = rf"(?:{'|'.join(_KNOWN)})"
+_MINE = lazy_pattern(r"\b(?i:in my (?:novel|play|opera|comic|musical|game|film|ballet)) (?P<world>[A-Z]\w+)")
+_WORLD = lazy_pattern(rf"{_MINE.pattern}|\b[Ii]n (?P<name>[A-Z]\w+)")
+_REAL = lazy_pattern(r"\boutside my\b|\breal (?:world|life)\b|\bour own world\b|\ball fiction\b", re.IGNORECASE)
+_ASKED = lazy_pattern(
+    rf"\b(?:what sound do|what colour (?:is|are)|what do(?:es)?|how many \w+ does) (?P<thing>{_THING})\b", re.IGNORECASE
+)
+_ALIKE = lazy_pattern(
+    rf"\b(?P<thing>{_THING}) (?:make the same sound|(?:is|are) the same colour|tastes? the same|has as many \w+) as"
+    rf" (?P<other>{_THING})\b",
+    re.IGNORECASE,
+)
+_RULE = lazy_pattern(rf"\b(?P<thing>{_THING}) (?:(?:is|are|tastes?|has) )?(?P<value>\w+)", re.IGNORECASE)
+
+
+class InventedWorlds(Topic):
+    """Keeps the rules of invented worlds, and answers questions about these and the real one."""
+
+    kinds = ("rule of a world",)
+    about = lazy_pattern(rf"\b{_THING}\b|\bforget all my invented worlds\b", re.IGNORECASE)
+    forgets = lazy_pattern(r"\bforget all my invented worlds\b", re.IGNORECASE)
+
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+        """Note a rule, or answer a question."""
+        text = turn.text
+        if asked := _ASKED.search(text):
+            # What is so of a thing in the world that a question names; None if it names none that has
+            # rules.
+            thing = asked["thing"].lower()
+            if _REAL.search(text):
+                return f"{_KNOWN[thing].capitalize()}."
+            named = _WORLD.search(text)
+            name = (named["world"] or named["name"]) if named else ""
+            if not _has_rules(name, notes):
+                return None
+            # What the newest rule says of a thing in a world, or of that to which it is alike; "" if
+            # none does.
+            rules: dict[str, tuple[str, str]] = {}
+            for note in notes.visible("rule of a world"):
+                where, what, value, other = note.content
+                if where == name:
+                    rules.setdefault(what, (value, other))
+            value, other = rules.get(thing, ("", ""))
+            value = rules.get(other, ("", ""))[0] if other else value
+            return f"{value.capitalize()}." if value else "I don't know."
+        world, alike, rule = _told_of(text, notes), _ALIKE.search(text), _RULE.search(text)
+        if not world or not rule:
+            return None
+        if alike:
+            content = [world, alike["thing"].lower(), "", alike["other"].lower()]
+        else:
+            value = rule["value"].lower()
+            content = [world, rule["thing"].lower(), str(NUMBERS.get(value, value)), ""]
+        notes.add(turn, self.kinds[0], content)
+        return "Noted."
+
+
+def _told_of(text: str, notes: ReaderNotebook) -> str:
+    """Return the world that a message is about: one that it calls the user's, or one that has rules; "" if none."""
+    world = _WORLD.search(text)
+    if not world or world["world"]:
+        return world["world"] if world else ""
+    return world["name"] if _has_rules(world["name"], notes) else ""
+
+
+def _has_rules(world: str, notes: ReaderNotebook) -> bool:
+    return any(note.content[0] == world for note in notes.visible("rule of a world"))
 
 
 Leg: TypeAlias = tuple[str, int, str, str]
@@ -62,20 +133,17 @@ class Locations(Topic):
 
 
 def _note_legs(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-    leg = _published_leg(turn.text.strip()) or _told_leg(turn.text)
+    text = turn.text.strip()
+    match = first_match(_RELATIVE, text)
+    leg = (
+        (_strip_article(match["before"]), int(match["km"]), match["way"].lower(), _strip_article(match["place"]))
+        if match
+        else None
+    ) or _told_leg(turn.text)
     if leg is None:
         return "Noted." if _FIRST.search(turn.text) else None
     notes.add(turn, "place", leg)
     return "Noted."
-
-
-def _published_leg(text: str) -> Leg | None:
-    match = first_match(_RELATIVE, text)
-    return (
-        (_strip_article(match["before"]), int(match["km"]), match["way"].lower(), _strip_article(match["place"]))
-        if match
-        else None
-    )
 
 
 def _told_leg(text: str) -> Leg | None:

@@ -54,17 +54,13 @@ class SallyAnne(Topic):
         place = _answer_play(over.group(1) if over else turn.text, notes)
         if place or over:
             return json.dumps({"answer": place or "unknown"})
-        return _note_play(turn, notes)
-
-
-def _note_play(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-    said_so = _LINE.match(turn.text)
-    marked, line = said_so and said_so["mark"], said_so["line"].strip() if said_so else ""
-    said = next(([kind, *match.groups()] for kind, one in _EVENTS.items() if (match := one.match(line))), None)
-    if said:
-        notes.add(turn, "play", said)
-        notes.add(turn, UNDERSTOOD, said)
-    return "I see." if marked else None  # without the mark it may be anything: others note it as well
+        said_so = _LINE.match(turn.text)
+        marked, line = said_so and said_so["mark"], said_so["line"].strip() if said_so else ""
+        event = next(([kind, *match.groups()] for kind, one in _EVENTS.items() if (match := one.match(line))), None)
+        if event:
+            notes.add(turn, "play", event)
+            notes.add(turn, UNDERSTOOD, event)
+        return "I see." if marked else None  # without the mark it may be anything: others note it as well
 
 
 def _answer_play(question: str, notes: ReaderNotebook) -> str | None:
@@ -185,7 +181,12 @@ class SpyMeeting(Topic):
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a message, or put together those that can still be seen."""
         if _ASKED.search(turn.text):
-            return _arranged_meeting(notes)
+            newest: dict[str, str] = {}
+            for note in notes.visible("spy"):
+                newest.setdefault(*note.content)
+            labels = {"place": "Where", "time": "When", "item": "Bring"}
+            parts = [f"{label}: {newest[kind]}." for kind, label in labels.items() if kind in newest]
+            return " ".join(parts) or "I do not know."
         if _THREE_SENDERS.search(turn.text):
             return "I am all ears."
         published = _PUBLISHED.match(turn.text)
@@ -200,15 +201,6 @@ class SpyMeeting(Topic):
 def _decode_message(message: str) -> list[str] | None:
     """Return whether a message is about place, time or item, and what it means."""
     return next(([kind, meaning] for cue, kind, meaning in _CODES if cue.search(message)), None)
-
-
-def _arranged_meeting(notes: ReaderNotebook) -> str:
-    newest: dict[str, str] = {}
-    for note in notes.visible("spy"):
-        newest.setdefault(*note.content)
-    labels = {"place": "Where", "time": "When", "item": "Bring"}
-    parts = [f"{label}: {newest[kind]}." for kind, label in labels.items() if kind in newest]
-    return " ".join(parts) or "I do not know."
 
 
 # --- An evening in a restaurant, as a guest who knows what was ordered.
@@ -233,10 +225,21 @@ class Restaurant:
         """Reply to the waiter as a guest, from what can still be seen."""
         if not _WAITER.match(turn.text):
             return _note_message(turn, notes)
-        menu = _read_menu(turn.text)
+        menu: dict[str, list[str]] = {"dishes": [], "drinks": []}
+        kind = "dishes"
+        for line in turn.text.split("\n"):
+            if section := _SECTION.match(line):
+                kind = "drinks" if _DRINKS.search(section[1]) else "dishes"
+            elif item := _ITEM.match(line):
+                menu[kind].append(item[1].strip())
         if menu["drinks"]:
             notes.add(turn, "menu", menu)
-            return _order_drink(turn, menu["drinks"], notes)
+            drinks = menu["drinks"]
+            drinks = [name for name in drinks if _wishes(notes)[0] in name.lower()] or drinks
+            # The plainest that suits: a short name without brackets.
+            plainest = min(drinks, key=lambda name: ("(" in name, len(name))).lower()
+            notes.add(turn, "drink", plainest)
+            return f"I would like the {plainest}, please."
         if _EAT.search(turn.text) or _GONE.search(turn.text):
             return _order_dish(turn, notes)
         if _SERVED.search(turn.text):
@@ -260,26 +263,6 @@ def _wishes(notes: ReaderNotebook) -> tuple[str, str]:
     """Return what must be in a drink, and what must not be in a dish; "" for anything, and for nothing."""
     wishes = notes.newest("wishes")
     return (str(wishes.content[0]), str(wishes.content[1])) if wishes else ("", "\0")
-
-
-def _read_menu(text: str) -> dict[str, list[str]]:
-    """Return the dishes and drinks of a menu, as printed."""
-    menu: dict[str, list[str]] = {"dishes": [], "drinks": []}
-    kind = "dishes"
-    for line in text.split("\n"):
-        if section := _SECTION.match(line):
-            kind = "drinks" if _DRINKS.search(section[1]) else "dishes"
-        elif item := _ITEM.match(line):
-            menu[kind].append(item[1].strip())
-    return menu
-
-
-def _order_drink(turn: IncomingTurn, drinks: list[str], notes: ReaderNotebook) -> str:
-    """Order the plainest drink that suits: a short name without brackets."""
-    drinks = [name for name in drinks if _wishes(notes)[0] in name.lower()] or drinks
-    drink = min(drinks, key=lambda name: ("(" in name, len(name))).lower()
-    notes.add(turn, "drink", drink)
-    return f"I would like the {drink}, please."
 
 
 def _order_dish(turn: IncomingTurn, notes: ReaderNotebook) -> str:

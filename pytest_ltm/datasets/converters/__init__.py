@@ -24,10 +24,13 @@ _TRAJECTORIES = (
     "I am going to show you what an agent saw and did on websites, step by step. Remember how these sites look and "
     "work; a short acknowledgement will do. Afterwards I will ask you about them."
 )
-# By name: the published metric, the name in reports, the opening message in the place of ours.
+# By name: the published metric, "" where a suite of that name does more; the name in reports; the opening message in
+# the place of ours.
 KINDS = {
     "beam": ("mean of claims met, and of orders", "BEAM", ""),
     "halumem": ("share of questions answered rightly", "HaluMem", ""),
+    "locomo": ("", "LoCoMo", ""),
+    "longmemeval": ("", "LongMemEval", ""),
     "longmemeval-v2": ("share of questions answered rightly", "LongMemEval-V2", _TRAJECTORIES),
     "memoryagentbench": ("matches by source", "MemoryAgentBench", _PARTS),
     "personamem": ("share of right choices", "PersonaMem", ""),
@@ -48,4 +51,5 @@ def reader_of(kind: str) -> HistoryReader:
 CONVERTED: tuple[Dataset, ...] = tuple(
     history_dataset(kind, metric=metric, read=reader_of(kind), source=source, opening=opening)
     for kind, (metric, source, opening) in KINDS.items()
+    if metric
 )

@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._storage.errors import DatasetError
-from pytest_ltm.datasets._interchange import History, Question, Session, Turn
-from pytest_ltm.datasets.converters.foreign import Foreign, decode_as, files_in, items_as, json_as
+from pytest_ltm.datasets._interchange import History, Question, Session
+from pytest_ltm.datasets.converters.declared_files import (
+    Foreign,
+    ForeignMessage,
+    date_as,
+    decode_as,
+    files_in,
+    iter_items,
+    json_as,
+)
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
-
-    import msgspec
 
 _GOLD = ("answer", "ideal_answer", "ideal_response", "ideal_summary", "expected_compliance")
 # The place in the plan of a chat, which stands behind what users say: it would tell which batch an answer is in.
+_PLAN_CUT = "cut: plan indices behind what users say, such as ->-> 1,1"
 _PLAN_INDEX = re.compile(r"\s*->+\s*(?:->*|>)?\s*(?:\d+|N/?A)\s*,\s*(?:\d+|N/?A)\s*$")
 
 
-class _Message(Foreign, frozen=True):
-    role: str
+class _Message(ForeignMessage, frozen=True, kw_only=True):
     id: int
-    content: str
     time_anchor: str | None = None
 
 
@@ -60,41 +64,22 @@ def _read_sessions(file: Path, turns: dict[int, str], counts: Counter[str]) -> I
         messages = list(chain.from_iterable(batch.turns))
         anchor = next((one.time_anchor for one in messages if one.time_anchor), None)
         counts["dates guessed: sessions without a time anchor have that of the one before"] += bool(date and not anchor)
-        date = _read_anchor(anchor, file) if anchor else date
+        date = date_as(anchor, "%B-%d-%Y", f"{file}: time_anchor").partition(" ")[0] if anchor else date
         turns |= {one.id: f"s{number}_{place}" for place, one in enumerate(messages, start=1)}
         if messages:
-            told = tuple(_read_turn(one, counts) for one in messages)
+            told = tuple(one.turn(counts, _PLAN_INDEX, _PLAN_CUT) for one in messages)
             yield Session(id=f"s{number}", date=date, turns=told)
 
 
 def _iter_batches(file: Path) -> Iterator[_Batch]:
-    """Yield the batches of a chat: a list of them, or a list of plans that hold them."""
-    import msgspec
-
-    for where, raw in items_as(file, msgspec.Raw):
-        yield from _batches_in(raw, where)
-
-
-def _batches_in(raw: msgspec.Raw, where: str) -> Iterable[_Batch]:
-    content = bytes(raw)
-    if content.lstrip()[:1] == b"[":
-        return decode_as(content, list[_Batch], where)
-    if b'"turns"' in content and b'"batch_number"' in content.partition(b"[")[0]:
-        return [decode_as(content, _Batch, where)]
-    return chain.from_iterable(decode_as(content, dict[str, list[_Batch]], where).values())
-
-
-def _read_anchor(text: str, file: Path) -> str:
-    try:
-        return datetime.strptime(text.strip(), "%B-%d-%Y").date().isoformat()  # noqa: DTZ007 - a day has no zone
-    except ValueError as error:
-        raise DatasetError(f"{file}: time_anchor: expected a day such as March-02-2026, got {text!r}") from error
-
-
-def _read_turn(one: _Message, counts: Counter[str]) -> Turn:
-    text = _PLAN_INDEX.sub("", one.content)
-    counts["cut: plan indices behind what users say, such as ->-> 1,1"] += text != one.content
-    return Turn(role="assistant" if one.role == "assistant" else "user", content=text or "(nothing)")
+    """Yield the batches of a chat: a list of them, or of plans, each of which is a list of them or holds several."""
+    for where, raw in iter_items(file, "item"):
+        if raw.startswith(b"["):
+            yield from decode_as(raw, list[_Batch], where)
+        elif b'"batch_number"' in raw.partition(b"[")[0]:
+            yield decode_as(raw, _Batch, where)
+        else:
+            yield from chain.from_iterable(decode_as(raw, dict[str, list[_Batch]], where).values())
 
 
 def _read_questions(file: Path, turns: dict[int, str], counts: Counter[str]) -> Iterator[Question]:

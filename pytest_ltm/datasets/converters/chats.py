@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import tempfile
 import zipfile
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone, tzinfo
 from importlib import import_module
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm._storage.rows import json_in, json_of
 from pytest_ltm.datasets._interchange import History, Session, ToolCall, Turn
-from pytest_ltm.datasets.longmemeval.record import iter_record_slices, part_of
+from pytest_ltm.datasets.converters.declared_files import iter_items
+from pytest_ltm.datasets.logs.log_file import iter_numbered_lines
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -187,19 +188,11 @@ def iter_objects(path: Path, most: int | None = None) -> Iterator[tuple[str, Any
     except OSError as error:
         raise DatasetError(f"{path}: cannot be read: {error.strerror}") from error
     if start[:1] == b"[":
-        with closing(iter_record_slices(path)) as places:
-            for number, place in enumerate(places, start=1):
-                where = f"{path}: conversation {number:,}"
-                yield where, json_in(part_of(path, *place), where)
-                if number == most:
-                    return
+        for where, raw in islice(iter_items(path, "conversation"), most):
+            yield where, json_in(raw, where)
     elif path.suffix.lower() == ".jsonl":
-        from pytest_ltm.datasets.logs.log_file import iter_numbered_lines
-
-        for number, _, raw in iter_numbered_lines(path):
+        for number, _, raw in islice(iter_numbered_lines(path), most):
             yield f"{path}:{number}", json_in(raw, f"{path}:{number}")
-            if number == most:
-                return
     else:
         yield str(path), json_of(path)
 

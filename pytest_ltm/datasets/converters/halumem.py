@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from msgspec import field
 
-from pytest_ltm._storage.errors import DatasetError
-from pytest_ltm.datasets._interchange import History, Question, Session, Turn
-from pytest_ltm.datasets.converters.foreign import Foreign, files_in, kind_name, lines_as
+from pytest_ltm.datasets._interchange import History, Question, Session
+from pytest_ltm.datasets.converters.declared_files import (
+    Foreign,
+    ForeignMessage,
+    date_as,
+    files_in,
+    kind_name,
+    lines_as,
+)
 
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterator, Sequence
     from pathlib import Path
-
-
-class _Message(Foreign, frozen=True):
-    role: str
-    content: str
 
 
 class _Memory(Foreign, frozen=True):
@@ -35,7 +35,7 @@ class _Asked(Foreign, frozen=True):
 
 class _Session(Foreign, frozen=True):
     start_time: str
-    dialogue: list[_Message]
+    dialogue: list[ForeignMessage]
     memory_points: list[_Memory] = field(default_factory=list)
     questions: list[_Asked] = field(default_factory=list)
 
@@ -50,20 +50,17 @@ def read_histories(paths: Sequence[Path], counts: Counter[str]) -> Iterator[Hist
     for file in files_in(paths, "*.jsonl"):
         for where, user in lines_as(file, _User):
             numbered = [(f"s{number}", one) for number, one in enumerate(user.sessions, start=1) if one.dialogue]
-            sessions = [_read_session(name, one, where) for name, one in numbered]
+            sessions = [
+                Session(
+                    id=name,
+                    date=date_as(
+                        one.start_time, "%b %d, %Y, %H:%M:%S", f"{where}: sessions[{int(name[1:]) - 1}].start_time"
+                    ),
+                    turns=tuple(message.turn(counts) for message in one.dialogue),
+                )
+                for name, one in numbered
+            ]
             yield History(sessions, _read_questions(numbered, counts), user.uuid)
-
-
-def _read_session(name: str, one: _Session, where: str) -> Session:
-    try:
-        at = datetime.strptime(one.start_time, "%b %d, %Y, %H:%M:%S")  # noqa: DTZ007 - the file names no zone
-    except ValueError as error:
-        place = f"{where}: sessions[{int(name[1:]) - 1}].start_time"
-        raise DatasetError(
-            f"{place}: expected a time such as 'Mar 02, 2026, 08:00:00', got {one.start_time!r}"
-        ) from error
-    turns = (Turn(role="assistant" if it.role == "assistant" else "user", content=it.content) for it in one.dialogue)
-    return Session(id=name, date=at.isoformat(sep=" "), turns=tuple(turns))
 
 
 def _read_questions(numbered: Sequence[tuple[str, _Session]], counts: Counter[str]) -> Iterator[Question]:

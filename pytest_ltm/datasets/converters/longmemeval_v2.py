@@ -9,7 +9,7 @@ from msgspec import field
 
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm.datasets._interchange import History, Picture, Question, Session, Turn
-from pytest_ltm.datasets.converters.foreign import Foreign, decode_as, files_in, json_as, kind_name, lines_as
+from pytest_ltm.datasets.converters.declared_files import Foreign, decode_as, files_in, json_as, kind_name, lines_as
 from pytest_ltm.datasets.logs.log_file import iter_numbered_lines
 from pytest_ltm.datasets.longmemeval.record import part_of
 

@@ -10,7 +10,7 @@ from msgspec import field
 from pytest_ltm._model.told_history import split_by_tokens
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm.datasets._interchange import History, Question, Session, Turn
-from pytest_ltm.datasets.converters.foreign import Foreign, as_texts, files_in, kind_name, lines_as
+from pytest_ltm.datasets.converters.declared_files import Foreign, as_texts, files_in, kind_name, lines_as
 
 if TYPE_CHECKING:
     from collections import Counter

@@ -11,8 +11,16 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from pytest_ltm._storage.errors import DatasetError
+from pytest_ltm._storage.rows import check_size
 from pytest_ltm.datasets._interchange import History, Question, Session, Turn
-from pytest_ltm.datasets.converters.foreign import Foreign, decode_as, files_in, kind_name, lines_as
+from pytest_ltm.datasets.converters.declared_files import (
+    Foreign,
+    ForeignMessage,
+    decode_as,
+    files_in,
+    kind_name,
+    lines_as,
+)
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -20,11 +28,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _SPEAKER = re.compile(r"^(?:User|Assistant):\s*")
-
-
-class _Message(Foreign, frozen=True):
-    role: str
-    content: str
 
 
 class _Row(Foreign, frozen=True):
@@ -44,7 +47,7 @@ def read_histories(paths: Sequence[Path], counts: Counter[str]) -> Iterator[Hist
         for where, row in _read_rows(file):
             asked.setdefault(row.shared_context_id, []).append((where, row))
         size = file.stem.removeprefix("questions_")
-        for _, contexts in lines_as(file.with_name(f"shared_contexts_{size}.jsonl"), dict[str, list[_Message]]):
+        for _, contexts in lines_as(file.with_name(f"shared_contexts_{size}.jsonl"), dict[str, list[ForeignMessage]]):
             for name, messages in contexts.items():
                 rows = asked.pop(name, [])
                 yield _read_context(f"{size}_{name}", messages, rows, counts)
@@ -55,15 +58,19 @@ def _read_rows(file: Path) -> Iterator[tuple[str, _Row]]:
     if file.suffix == ".jsonl":
         yield from lines_as(file, _Row)
         return
-    with file.open(encoding="utf-8-sig", newline="") as content:
-        for number, row in enumerate(csv.DictReader(content), start=2):
-            index: Any = row.get("end_index_in_shared_context")
-            row |= {"end_index_in_shared_context": int(index) if str(index).isdecimal() else index}
-            yield f"{file}:{number}", decode_as(msgspec.json.encode(row), _Row, f"{file}:{number}")
+    check_size(file.stat().st_size, str(file))
+    try:
+        with file.open(encoding="utf-8-sig", newline="") as content:
+            for number, row in enumerate(csv.DictReader(content), start=2):
+                index: Any = row.get("end_index_in_shared_context")
+                row |= {"end_index_in_shared_context": int(index) if str(index).isdecimal() else index}
+                yield f"{file}:{number}", decode_as(msgspec.json.encode(row), _Row, f"{file}:{number}")
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise DatasetError(f"{file}: no table of comma-separated values in UTF-8: {error}") from error
 
 
 def _read_context(
-    user: str, messages: Sequence[_Message], rows: Sequence[tuple[str, _Row]], counts: Counter[str]
+    user: str, messages: Sequence[ForeignMessage], rows: Sequence[tuple[str, _Row]], counts: Counter[str]
 ) -> History:
     """Return a context as sessions, which system messages begin."""
     starts = [0, *(place for place, one in enumerate(messages) if one.role == "system" and place), len(messages)]
@@ -75,12 +82,9 @@ def _read_context(
     return History(sessions, [_read_question(where, row, names) for where, row in rows], user)
 
 
-def _read_turn(one: _Message, counts: Counter[str]) -> Turn:
-    text = _SPEAKER.sub("", one.content)
-    counts["cut: the words User: and Assistant: before what they say"] += text != one.content
-    if one.role == "system":
-        return Turn(role="user", name="About me", content=text or "(nothing)")
-    return Turn(role="assistant" if one.role == "assistant" else "user", content=text or "(nothing)")
+def _read_turn(one: ForeignMessage, counts: Counter[str]) -> Turn:
+    turn = one.turn(counts, _SPEAKER, "cut: the words User: and Assistant: before what they say")
+    return msgspec.structs.replace(turn, name="About me") if one.role == "system" else turn
 
 
 def _read_question(where: str, row: _Row, names: Sequence[str]) -> Question:

@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pytest_ltm._storage.errors import DatasetError
+from pytest_ltm._storage.rows import check_size
 from pytest_ltm._storage.schema import load_packaged_yaml
 from pytest_ltm.datasets.converters.chats import ExportedMessage, Splitting, Talk
 
@@ -71,6 +72,7 @@ def read_whatsapp(path: Path, splitting: Splitting, counts: Counter[str]) -> Ite
 def _chat_lines(path: Path) -> list[_ChatLine]:
     chat_lines: list[_ChatLine] = []
     try:
+        check_size(path.stat().st_size, str(path))
         with path.open(encoding="utf-8-sig", newline=None) as file:
             for number, raw in enumerate(file, start=1):
                 line = raw.rstrip("\n").translate(_SPACES)

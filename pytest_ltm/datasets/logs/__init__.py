@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from pytest_ltm._storage.dotted import lazy_exports
 
 if TYPE_CHECKING:
-    from pytest_ltm.datasets.logs.answer import LogsAnswer
+    from pytest_ltm.datasets.logs.log_verdict import LogsAnswer
 
 __all__ = ("LogsAnswer",)
 
-__getattr__, __dir__ = lazy_exports(__name__, {"answer": "LogsAnswer"})
+__getattr__, __dir__ = lazy_exports(__name__, {"log_verdict": "LogsAnswer"})

@@ -115,7 +115,11 @@ def read_question(top: Field, line: int) -> LogQuestion:
     options = _read_choices(fields["choices"]) if "choices" in fields else {}
     golds = _gold_texts(fields["gold"]) if "gold" in fields and fields["gold"].value is not None else ()
     if options and golds:
-        golds = _gold_letters(fields["gold"], golds, options)
+        by_text = {text: letter for letter, text in options.items()}
+        letters = tuple(gold if gold in options else by_text.get(gold, "") for gold in golds)
+        if "" in letters:
+            raise fields["gold"].error(f"one of the choices: {', '.join(options)}")
+        golds = letters
     never = "never_told" in fields and fields["never_told"].boolean()
     if never and "evidence" in fields:
         raise fields["evidence"].fault("what was never told has none.")
@@ -146,14 +150,6 @@ def _read_choices(item: Field) -> dict[str, str]:
     if not isinstance(item.value, dict) or len(item.value) < 2:
         raise item.error(f"a list of 2 to {len(_LETTERS)} texts, or an object of texts by letter")
     return {letter: one.text() for letter, one in item.mapping().items()}
-
-
-def _gold_letters(item: Field, golds: tuple[str, ...], options: Mapping[str, str]) -> tuple[str, ...]:
-    by_text = {text: letter for letter, text in options.items()}
-    letters = tuple(gold if gold in options else by_text.get(gold, "") for gold in golds)
-    if "" in letters:
-        raise item.error(f"one of the choices: {', '.join(options)}")
-    return letters
 
 
 def _read_match(item: Field, golds: tuple[str, ...]) -> str:

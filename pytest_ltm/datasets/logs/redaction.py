@@ -51,7 +51,10 @@ class Redactor:
 
     def __init__(self, salt: bytes, names: Iterable[str] = ()) -> None:
         self._salt = salt
-        self._names = _pattern_of(names)
+        parts = [part for name in names for part in _name_parts(name)]
+        forms = [form for part in parts for form in _name_patterns(part)]
+        forms = sorted(dict.fromkeys(forms), key=len, reverse=True)
+        self._names = re.compile("|".join(forms)) if forms else None
         self._keys: re.Pattern[str] | None = None
         self._found: set[str] = set()
         self._phones: set[str] = set()
@@ -206,36 +209,28 @@ _BEFORE = 40
 
 def is_phone(match: re.Match[str]) -> bool:
     """Return whether a run of digits is a phone number, by its form and by what is said just before it."""
-    said = match.group().strip()
-    digits = re.sub(r"\D", "", said.replace("(0)", ""))
+    digits_text = match.group().strip()
+    digits = re.sub(r"\D", "", digits_text.replace("(0)", ""))
     before = match.string[max(0, match.start() - _BEFORE) : match.start()]
-    if said.startswith("+") or before.endswith(("@", "wa.me/")):  # mentions, as WhatsApp writes them
+    if digits_text.startswith("+") or before.endswith(("@", "wa.me/")):  # mentions, as WhatsApp writes them
         return True
     if before.rstrip().endswith(("$", "€", "£")):
         return False
-    if _DATES.fullmatch(said) or _ADDRESS.fullmatch(said) or _AMOUNT.fullmatch(said):
+    if _DATES.fullmatch(digits_text) or _ADDRESS.fullmatch(digits_text) or _AMOUNT.fullmatch(digits_text):
         return False
-    word = _word_before(before)
-    if word:
-        return word == "calling"
-    return (
-        _NORTH_AMERICAN.fullmatch(said) is not None
-        or (digits.startswith("00") and len(digits) > _BARE.stop)
-        or (digits.startswith("0") and said[1:2] != "." and len(digits) in _TRUNK)
-        or (said.isdecimal() and len(digits) in _BARE)
-    )
-
-
-def _word_before(text: str) -> str:
-    """Return which kind of word stands nearest before a number: `calling`, `numbering`, or "" for neither.
-
-    A word that numbers something says more than `number` after it: "order number" numbers an order.
-    """
-    last = _SENTENCE.split(text)[-1]
+    last = _SENTENCE.split(before)[-1]
     kinds = [(match.lastgroup or "", match.group().lower()) for match in _ABOUT.finditer(last)]
     while len(kinds) > 1 and kinds[-1][1] in _NEUTRAL:
         kinds.pop()
-    return kinds[-1][0] if kinds else ""
+    word = kinds[-1][0] if kinds else ""
+    if word:
+        return word == "calling"
+    return (
+        _NORTH_AMERICAN.fullmatch(digits_text) is not None
+        or (digits.startswith("00") and len(digits) > _BARE.stop)
+        or (digits.startswith("0") and digits_text[1:2] != "." and len(digits) in _TRUNK)
+        or (digits_text.isdecimal() and len(digits) in _BARE)
+    )
 
 
 # --- Names
@@ -252,13 +247,6 @@ def names_in(path: Path) -> list[str]:
         raise DatasetError(f"{path}: cannot be read as a text in UTF-8: {error}") from error
     texts = [line.partition("#")[0].strip() for line in text.splitlines()]
     return [name for name in texts if name]
-
-
-def _pattern_of(names: Iterable[str]) -> re.Pattern[str] | None:
-    parts = [part for name in names for part in _name_parts(name)]
-    forms = [form for part in parts for form in _name_patterns(part)]
-    forms = sorted(dict.fromkeys(forms), key=len, reverse=True)
-    return re.compile("|".join(forms)) if forms else None
 
 
 def _name_parts(name: str) -> list[str]:

@@ -14,7 +14,7 @@ from pytest_ltm._model.suite import Suite, SuiteEntry
 from pytest_ltm._model.told_history import PastExchange
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you_mean
 from pytest_ltm.datasets._dataset import ToldConversation, by_unique_label
-from pytest_ltm.datasets.longmemeval.options import TYPES
+from pytest_ltm.datasets.longmemeval.longmemeval_options import TYPES
 from pytest_ltm.datasets.longmemeval.record import FOLDER, LongMemEvalFile, ability_of
 
 if TYPE_CHECKING:

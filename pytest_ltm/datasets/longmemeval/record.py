@@ -21,7 +21,7 @@ from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import DatasetError, DefinitionError, DiskFault, did_you_mean
 from pytest_ltm._storage.rows import faults_of_data, fields_of, json_in, no_list, text_or_number
 from pytest_ltm._storage.schema import Field
-from pytest_ltm.datasets.longmemeval.options import TYPES
+from pytest_ltm.datasets.longmemeval.longmemeval_options import TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping

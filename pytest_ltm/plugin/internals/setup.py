@@ -128,18 +128,14 @@ class LaneFixtures(dict[str, FixtureDefs]):
         parameters = frozenset(self._parameters_under(definition, set()))
         if scope == "session" and not parameters:
             return definition
-        key: Any = (definition, self._node_of(definition, scope), parameters)
-        if key not in self._pool:
-            self._pool[key] = _copy_fixture_definition(definition)
-        return self._pool[key]
-
-    def _node_of(self, definition: pytest.FixtureDef[Any], scope: str) -> Node:
-        """Return whose fixture it is, as pytest says: without a class, a class-scoped one is the item's own."""
         if scope == "package":
             node = get_scope_package(self._item, definition)
         else:
             node = self._item.getparent(NODES_BY_SCOPE[scope])
-        return node or self._item
+        key: Any = (definition, node or self._item, parameters)
+        if key not in self._pool:
+            self._pool[key] = _copy_fixture_definition(definition)
+        return self._pool[key]
 
     def _parameters_under(self, definition: pytest.FixtureDef[Any], seen: set[str]) -> Iterator[tuple[str, int]]:
         indices = self._callspec.indices if self._callspec else {}
@@ -217,17 +213,14 @@ def _users_frames(traceback: types.TracebackType | None) -> types.TracebackType 
     kept = None
     frames = []
     while traceback is not None:
-        if not _is_ours(traceback.tb_frame):
+        frame = traceback.tb_frame
+        made = str(frame.f_globals.get("__name__", "")).startswith(f"{Path(PACKAGE).name}.")  # as of a dataclass
+        if not (frame.f_code.co_filename.startswith(PACKAGE) or (frame.f_code.co_filename == "<string>" and made)):
             frames.append(traceback)
         traceback = traceback.tb_next
     for entry in reversed(frames):
         kept = types.TracebackType(kept, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return kept
-
-
-def _is_ours(frame: types.FrameType) -> bool:
-    made = str(frame.f_globals.get("__name__", "")).startswith(f"{Path(PACKAGE).name}.")  # as of a dataclass
-    return frame.f_code.co_filename.startswith(PACKAGE) or (frame.f_code.co_filename == "<string>" and made)
 
 
 def run_phase(item: pytest.Item, when: Any, **arguments: Any) -> pytest.TestReport:

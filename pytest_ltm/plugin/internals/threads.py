@@ -29,10 +29,10 @@ class _Routed:
         self._name, self._file = name, file
 
     def write(self, text: str) -> Any:
-        said = SAYING.get()
-        if said is None:
+        speaking = SAYING.get()
+        if speaking is None:
             return self._file.write(text)
-        said.add(lambda: getattr(sys, self._name).write(text), len(text))
+        speaking.add(lambda: getattr(sys, self._name).write(text), len(text))
         return len(text)
 
     def writelines(self, lines: Any) -> None:
@@ -58,25 +58,25 @@ def route_agent_output() -> Iterator[None]:
     handle, is_enabled, warn = logging.Logger.handle, logging.Logger.isEnabledFor, warnings.warn
 
     def handled(logger: logging.Logger, record: logging.LogRecord) -> None:
-        said = SAYING.get()
-        if said is None:
+        speaking = SAYING.get()
+        if speaking is None:
             handle(logger, record)
         else:
-            said.add(partial(handle, logger, record))
+            speaking.add(partial(handle, logger, record))
 
     def enabled(logger: logging.Logger, level: int) -> bool:
-        said = SAYING.get()
-        return is_enabled(logger, level) if said is None else _is_wanted(logger, level, said.level)
+        speaking = SAYING.get()
+        return is_enabled(logger, level) if speaking is None else _is_wanted(logger, level, speaking.level)
 
     def warned(message: Any, category: Any = None, stacklevel: int = 1, source: Any = None, **more: Any) -> None:
-        said = SAYING.get()
-        if said is None:
+        speaking = SAYING.get()
+        if speaking is None:
             warn(message, category, stacklevel + 1, source, **more)
             return
         frame = _frame_at(stacklevel)
         kind = type(message) if isinstance(message, Warning) else category or UserWarning
         where = frame.f_code.co_filename, frame.f_lineno, frame.f_globals.get("__name__", "<unknown>")
-        said.add(partial(warnings.warn_explicit, message, kind, *where, source=source))
+        speaking.add(partial(warnings.warn_explicit, message, kind, *where, source=source))
 
     module: Any = capture
     streams = {name: getattr(sys, name) for name in _STREAMS}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._engine.resume import JOURNAL, RESULTS, cannot_go_on, read_recording
+from pytest_ltm._engine.recording_folder import JOURNAL, RESULTS, cannot_go_on, read_recording
 from pytest_ltm._engine.scoring import usage_totals
 from pytest_ltm._journal import events
 from pytest_ltm._journal.cost import Bill, Tariff
@@ -293,7 +293,26 @@ class Recovery:
             return False
         folder.mkdir(parents=True, exist_ok=True)
         spec = next(choice.spec for choice in self._run.settings.agents if choice.label == rows[0].agent)
-        write_results(folder / RESULTS, _lost_conversation(rows, self._scene(folder), spec, why))
+        last = self._scene(folder)
+        header = last.record.header
+        write_results(
+            folder / RESULTS,
+            ConversationResult(
+                agent=rows[0].agent,
+                agent_spec=spec,
+                span_label=rows[0].span_label,
+                span=rows[0].span,
+                trial=rows[0].trial,
+                plan_fingerprint="" if header is None else header.plan_fingerprint,
+                agent_fingerprint="" if header is None else header.agent_fingerprint,
+                scenarios=tuple(rows),
+                simulated_seconds=last.record.seconds,
+                notices=(ended_early(why),),
+                gone=why,
+                ended="agent gone",
+                **last.totals,
+            ),
+        )
         return True
 
     def _say(self, text: str) -> None:
@@ -317,27 +336,6 @@ def _where_stopped(last: JournalSnapshot) -> str:
     what = f"message #{record.last}"
     who = f" of {record.speaking}" if record.speaking else ", which belongs to no example"
     return f"after {what}{who}" if last.is_answered else f"at {what}{who}"
-
-
-def _lost_conversation(
-    rows: Sequence[ScenarioResult], last: JournalSnapshot, spec: str, why: str
-) -> ConversationResult:
-    header = last.record.header
-    return ConversationResult(
-        agent=rows[0].agent,
-        agent_spec=spec,
-        span_label=rows[0].span_label,
-        span=rows[0].span,
-        trial=rows[0].trial,
-        plan_fingerprint="" if header is None else header.plan_fingerprint,
-        agent_fingerprint="" if header is None else header.agent_fingerprint,
-        scenarios=tuple(rows),
-        simulated_seconds=last.record.seconds,
-        notices=(ended_early(why),),
-        gone=why,
-        ended="agent gone",
-        **last.totals,
-    )
 
 
 # How often a worker that dies before its first message is started again.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
-from pytest_ltm._engine.resume import RESULTS
+from pytest_ltm._engine.recording_folder import RESULTS
 from pytest_ltm._journal import events
 from pytest_ltm._journal.result import to_json
 from pytest_ltm._journal.run_file import FILE as RUN_FILE
@@ -159,31 +159,28 @@ class Worker:
 
     def _follow(self, name: ConversationName, what: Literal["begins", "over"]) -> None:
         if what == "begins":
-            self._begins(name)
+            # Tell what is about to be played, so that it can be accounted for whatever happens to
+            # this process.
+            unit = str(name)
+            if unit not in self._unsent:
+                briefs = [_item_brief(item) for item in self._units[unit]]
+                self._unsent[unit] = [] if self._here else list(dict.fromkeys(brief.folder for brief in briefs))
+                self._tell("begun", unit=unit, briefs=[list(brief) for brief in briefs])
         else:
-            self._is_over(name)
-
-    def _begins(self, name: ConversationName) -> None:
-        """Tell what is about to be played, so that it can be accounted for whatever happens to this process."""
-        unit = str(name)
-        if unit in self._unsent:
-            return
-        briefs = [_item_brief(item) for item in self._units[unit]]
-        self._unsent[unit] = [] if self._here else list(dict.fromkeys(brief.folder for brief in briefs))
-        self._tell("begun", unit=unit, briefs=[list(brief) for brief in briefs])
-
-    def _is_over(self, name: ConversationName) -> None:
-        """Tell that a unit is over once all its conversations are: everything has been reported and written."""
-        unit = str(name)
-        self._open[unit].discard(name)
-        if not self._open[unit]:
-            self._send_results(unit)
-            del self._units[unit], self._open[unit]
-            self._tell("over", unit=unit)
+            unit = str(name)
+            self._open[unit].discard(name)
+            if not self._open[unit]:
+                self._send_results(unit)
+                del self._units[unit], self._open[unit]
+                self._tell("over", unit=unit)
 
     def _sendevent(self, name: str, **values: Any) -> None:
         if name == "logstart":
-            self._tell_row(values["nodeid"])
+            nodeid = values["nodeid"]
+            body = self._items[nodeid].stash.get(LANE, None)
+            if body is not None and body.result is not None:
+                unit = str(conversation_of(nodeid))
+                self._tell("row", unit=unit, nodeid=nodeid, row=json.dumps(to_json(body.result)))
         if self._filter.is_known(name, values):
             return
         self._send(name, **values)
@@ -200,12 +197,6 @@ class Worker:
             path = self._run.folder.path / name / RESULTS
             if path.is_file():
                 self._tell("results", folder=name, text=path.read_text(encoding="utf-8"))
-
-    def _tell_row(self, nodeid: str) -> None:
-        body = self._items[nodeid].stash.get(LANE, None)
-        if body is not None and body.result is not None:
-            unit = str(conversation_of(nodeid))
-            self._tell("row", unit=unit, nodeid=nodeid, row=json.dumps(to_json(body.result)))
 
     def _tell(self, kind: str, **values: Any) -> None:
         self._send(_wire.EVENT, kind=kind, **values)

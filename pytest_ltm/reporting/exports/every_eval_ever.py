@@ -140,15 +140,15 @@ def _talk(row: ScenarioResult, record: ConversationRecord, expected: str) -> dic
     question = last.text if last else own[-1].message if own else row.id
     messages = [
         {"turn_idx": 2 * number + turn, "role": role, "content": text}
-        for number, said in enumerate(own)
-        for turn, (role, text) in enumerate((("user", said.message), ("assistant", said.reply)))
+        for number, exchange in enumerate(own)
+        for turn, (role, text) in enumerate((("user", exchange.message), ("assistant", exchange.reply)))
     ]
     place = max(len(messages) - 1, 0)
     attribution = {
         "turn_idx": place, "source": "messages" if messages else "output.raw", "extracted_value": answer,
         "extraction_method": "exact", "is_terminal": True,
     }  # fmt: skip
-    tokens = sum(said.message_tokens for said in own), sum(said.reply_tokens for said in own)
+    tokens = sum(exchange.message_tokens for exchange in own), sum(exchange.reply_tokens for exchange in own)
     return {
         "interaction_type": "multi_turn" if messages else "single_turn",
         "input": {"raw": question, "reference": [expected]},

@@ -130,7 +130,7 @@ def _eval_samples(part: RunSlice) -> Iterator[dict[str, Any]]:
             expected = (known.get(result.id) or {}).get("expected")
             target = "" if expected is None else text_of(expected)
             own = _own_exchanges(result, record)
-            seconds = [timed[said.number] for said in own if said.number in timed]
+            seconds = [timed[exchange.number] for exchange in own if exchange.number in timed]
             yield {
                 **_eval_sample(result, record, own, target),
                 "epoch": epochs[result.id],
@@ -189,15 +189,15 @@ _FIELDS = ("nodeid", "trial", "outcome", "cause", "threshold", "floor", "measure
 def _sample_messages(own: Iterable[Exchange], record: ConversationRecord, agent: str) -> Iterator[dict[str, Any]]:
     """Yield what the example said and was replied; how much lies before a message stands in its metadata."""
     before: Exchange | None = None
-    for said in own:
-        after = format_distance(needle_gap(before, said), said.now - before.now) if before else ""
-        facts = {"after": after, "kind": said.kind, "number": said.number, "start": said.start}
-        facts |= {"time": said.now.isoformat(), "fault": record.fault(said.number)}
+    for exchange in own:
+        after = format_distance(needle_gap(before, exchange), exchange.now - before.now) if before else ""
+        facts = {"after": after, "kind": exchange.kind, "number": exchange.number, "start": exchange.start}
+        facts |= {"time": exchange.now.isoformat(), "fault": record.fault(exchange.number)}
         yield {
             "role": "user",
-            "content": said.message,
+            "content": exchange.message,
             "metadata": {name: one for name, one in facts.items() if one != ""},
         }
-        if said.number in record.replies:
-            yield {"role": "assistant", "content": said.raw_reply, "model": _model_name(agent)}
-        before = said
+        if exchange.number in record.replies:
+            yield {"role": "assistant", "content": exchange.raw_reply, "model": _model_name(agent)}
+        before = exchange

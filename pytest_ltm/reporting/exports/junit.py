@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from pytest_ltm._journal.fold import ConversationRecord
-    from pytest_ltm._journal.result import ScenarioResult
     from pytest_ltm._results.run_loading import LoadedRun
     from pytest_ltm.reporting.exports.loaded import Results
 
@@ -59,27 +57,24 @@ def _case_elements(run: LoadedRun) -> Iterator[ET.Element]:
         record, timed = held.record(), seconds_of(held.path)
         for result in held.result.scenarios:
             own = record.transcript.exchanges_of(result.id) if record else ()
-            case = _case_element(result, record, again)
+            nodeid = result.nodeid or f"{result.scenario}::{result.scenario}[{result.conversation}-{result.example}]"
+            address, bracket, parameters = nodeid.partition("[")
+            file, *names = address.split("::")
+            *classes, name = [file.removesuffix(".py").replace("/", "."), *names]
+            case = ET.Element(
+                "testcase",
+                classname=_xml_safe_text(".".join(classes)),
+                name=_xml_safe_text(name + bracket + parameters),
+            )
+            listed = ET.SubElement(case, "properties")
+            for name, value in user_properties(result):
+                ET.SubElement(listed, "property", name=_xml_safe_text(name), value=_xml_safe_text(str(value)))
+            if result.outcome != "passed":
+                told = ET.SubElement(case, _TAGS[result.outcome], message=_xml_safe_text(one_line(result.reason)))
+                if result.outcome != "skipped":
+                    told.text = _xml_safe_text(failure_text(result, record.transcript if record else (), again))
             case.set("time", f"{sum(timed.get(one.number, 0.0) for one in own):.3f}")
             yield case
-
-
-def _case_element(result: ScenarioResult, record: ConversationRecord | None, again: str) -> ET.Element:
-    nodeid = result.nodeid or f"{result.scenario}::{result.scenario}[{result.conversation}-{result.example}]"
-    address, bracket, parameters = nodeid.partition("[")
-    file, *names = address.split("::")
-    *classes, name = [file.removesuffix(".py").replace("/", "."), *names]
-    case = ET.Element(
-        "testcase", classname=_xml_safe_text(".".join(classes)), name=_xml_safe_text(name + bracket + parameters)
-    )
-    listed = ET.SubElement(case, "properties")
-    for name, value in user_properties(result):
-        ET.SubElement(listed, "property", name=_xml_safe_text(name), value=_xml_safe_text(str(value)))
-    if result.outcome != "passed":
-        told = ET.SubElement(case, _TAGS[result.outcome], message=_xml_safe_text(one_line(result.reason)))
-        if result.outcome != "skipped":
-            told.text = _xml_safe_text(failure_text(result, record.transcript if record else (), again))
-    return case
 
 
 _TAGS = {"failed": "failure", "error": "error", "skipped": "skipped"}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, get_args, get_
 from msgspec import structs
 
 from pytest_ltm._engine.lane import CreditedQuestion
-from pytest_ltm._engine.resume import JOURNAL, RESULTS
+from pytest_ltm._engine.recording_folder import JOURNAL, RESULTS
 from pytest_ltm._engine.scoring import classify_ending, question_result
 from pytest_ltm._engine.verdict_changes import ending_told
 from pytest_ltm._journal.fold import ConversationRecord
@@ -41,7 +41,6 @@ from pytest_ltm.reporting.exports.result_rows import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from pytest_ltm._journal.result import QuestionResult
     from pytest_ltm._model.plan import PlannedExample
 
 
@@ -302,7 +301,9 @@ def _example(
     planned: PlannedExample, name: ConversationName, span: int | None, record: ConversationRecord
 ) -> ScenarioResult:
     verdict = record.example(planned.key).verdict
-    questions = _unfinished_questions(planned.key, record)
+    asked = [one for one in record.messages.values() if (one.by, one.kind) == (planned.key, "ask")]
+    replied = [one for one in asked if {one.exchange, *one.about} <= record.replies.keys()]
+    questions = [question_result(CreditedQuestion(one.exchange, one.about), record.transcript) for one in replied]
     own = record.transcript.exchanges_of(planned.key)
     outcome, cause, _ = classify_ending(ending_told(verdict), planned.threshold)
     return ScenarioResult(
@@ -328,9 +329,3 @@ def _example(
         judge_calls=len(record.example(planned.key).judged),
         questions=tuple(questions),
     )
-
-
-def _unfinished_questions(example: str, record: ConversationRecord) -> Sequence[QuestionResult]:
-    asked = [one for one in record.messages.values() if (one.by, one.kind) == (example, "ask")]
-    replied = [one for one in asked if {one.exchange, *one.about} <= record.replies.keys()]
-    return [question_result(CreditedQuestion(one.exchange, one.about), record.transcript) for one in replied]

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from pytest_ltm._engine.resume import JOURNAL, TIMINGS
+from pytest_ltm._engine.recording_folder import JOURNAL, TIMINGS
 from pytest_ltm._journal import events
 from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._journal.result import Cause, ConversationResult, Outcome, QuestionResult, ScenarioResult
@@ -285,17 +285,17 @@ def _verdict_rows(result: ScenarioResult, place: Mapping[str, Any]) -> Iterator[
             **same, **nothing, by="person", counts=True, score=result.score, outcome=result.outcome,
             reason=result.reason,
         )  # fmt: skip
-    said = automatic or result
+    verdict = automatic or result
     failed = [check.label for check in result.checks if not check.ok and not check.open]
     unproven = [check.label for check in result.checks if check.open]
     yield VerdictRow(
         **same,
         by="judge" if result.judge_calls else "rules",
         counts=automatic is None,
-        score=said.score,
+        score=verdict.score,
         upper=result.upper if automatic is None else automatic.upper,
-        outcome=said.outcome,
-        reason=said.reason,
+        outcome=verdict.outcome,
+        reason=verdict.reason,
         rule=result.rule,
         evidence=result.evidence,
         checks=len(result.checks),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from pytest_ltm._engine.resume import TIMINGS
+from pytest_ltm._engine.recording_folder import TIMINGS
 from pytest_ltm._journal import timings
 from pytest_ltm._journal.result import at_span
 from pytest_ltm._results.columns import Column, result_columns

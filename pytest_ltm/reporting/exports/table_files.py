@@ -1,26 +1,123 @@
-"""Tables as CSV, JSON Lines and Parquet: a file each."""
+"""Tables as CSV, JSON Lines and Parquet, a file each; and one for a paper, in LaTeX and Markdown."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import re
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING
+from importlib.metadata import version
+from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_ltm._language.lists import join_words
+from pytest_ltm._results.columns import result_columns
+from pytest_ltm._results.text import NOTHING, one_line
 from pytest_ltm._storage.disk import write_output
 from pytest_ltm._storage.sanitize import csv_cell
 from pytest_ltm._storage.schema import escape_json_text
 from pytest_ltm.reporting.exports.output import ExportTarget, import_library
 from pytest_ltm.reporting.exports.result_rows import TABLES
+from pytest_ltm.reporting.markdown import markdown_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from pytest_ltm._results.columns import Column
+    from pytest_ltm._results.run_loading import LoadedRun
     from pytest_ltm.reporting.exports.loaded import Results, ResultTable
     from pytest_ltm.reporting.exports.result_rows import PlacedRow
+
+
+CITATION = """\
+@software{{pytest_ltm,
+  title = {{pytest-ltm: tests of the long-term memory of conversational agents}},
+  author = {{{{the pytest-ltm developers}}}},
+  version = {{{version}}},
+}}
+@article{{castillo_bolado_2024_beyond_prompts,
+  title = {{Beyond Prompts: Dynamic Conversational Benchmarking of Large Language Models}},
+  author = {{Castillo-Bolado, David and Davidson, Joseph and Gray, Finlay and Rosa, Marek}},
+  year = {{2024}},
+}}"""
+_SPECIAL = {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    **{sign: rf"\{sign}" for sign in "&%$#_{}"},
+}  # fmt: skip
+
+
+class PaperTable(NamedTuple):
+    """Accuracy by agent and memory span."""
+
+    spans: Sequence[str]
+    """From the shortest; isolated examples first."""
+    rows: Sequence[tuple[str, Sequence[Column | None]]]
+    """Each agent with its column at each span."""
+    caption: str
+
+
+def paper_table(runs: Sequence[LoadedRun]) -> PaperTable:
+    """Return the table of all agents of some runs; equal labels of several runs are told apart by the run."""
+    run_columns = [(run, column) for run in runs for column in result_columns(run.result)]
+    labels = {(column.agent, run.result.run_id) for run, column in run_columns}
+    shared = {agent for agent, _ in labels if sum(agent == other for other, _ in labels) > 1}
+    spans = {column.span_label: column.span or 0 for _, column in run_columns}
+    rows: dict[str, dict[str, Column]] = {}
+    for run, column in run_columns:
+        agent = f"{column.name} ({run.result.run_id})" if column.agent in shared else column.name
+        rows.setdefault(one_line(agent), {})[column.span_label] = column
+    ordered = sorted(spans, key=spans.__getitem__)
+    suites = join_words(list(dict.fromkeys(run.result.suite for run in runs if run.result.suite)))
+    parts = ["Accuracy in percent by memory span in tokens"]
+    if any(column.interval for _, column in run_columns):
+        parts.append("95% intervals over conversations in brackets")
+    parts.append(f"pytest-ltm {version('pytest-ltm')}" + f", suite {suites}" * bool(suites))
+    cells = [(agent, [columns.get(span) for span in ordered]) for agent, columns in rows.items()]
+    return PaperTable([one_line(span) for span in ordered], cells, "; ".join(parts) + ".")
+
+
+def paper_latex(runs: Sequence[LoadedRun]) -> str:
+    """Return the table as LaTeX, which needs the package booktabs, with the citation as comments."""
+    table = paper_table(runs)
+    lines = [
+        "% Needs \\usepackage{booktabs}. Please cite:",
+        *(f"%   {line}" for line in _citation().splitlines()),
+        "\\begin{table}", "  \\centering", f"  \\caption{{{_escape_latex(table.caption)}}}",
+        f"  \\begin{{tabular}}{{l{'r' * len(table.spans)}}}", "    \\toprule",
+        f"    {' & '.join(['Agent', *map(_escape_latex, table.spans)])} \\\\", "    \\midrule",
+        *(
+            f"    {' & '.join([_escape_latex(agent), *(_cell(column, small=True) for column in columns)])} \\\\"
+            for agent, columns in table.rows
+        ),
+        "    \\bottomrule", "  \\end{tabular}", "\\end{table}",
+    ]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def paper_markdown(runs: Sequence[LoadedRun]) -> str:
+    """Return the same table as Markdown, with the citation below it."""
+    table = paper_table(runs)
+    rows = [[agent, *(_cell(column, small=False) for column in columns)] for agent, columns in table.rows]
+    return f"{markdown_table(['Agent', *table.spans], rows)}\n\n{table.caption}\n\n```bibtex\n{_citation()}\n```\n"
+
+
+def _cell(column: Column | None, *, small: bool) -> str:
+    """Return `54.2 [41.0, 66.1]`; where scores are open, the accuracy that counts them as missed."""
+    if column is None or column.accuracy_lower_bound is None:
+        return NOTHING
+    text, ends = f"{100 * column.accuracy_lower_bound:.1f}", column.interval
+    inside = f"[{100 * ends.low:.1f}, {100 * ends.high:.1f}]" if ends else ""
+    return " ".join([text, *[f"{{\\scriptsize {inside}}}" if small else inside] * bool(inside)])
+
+
+def _citation() -> str:
+    return CITATION.format(version=version("pytest-ltm"))
+
+
+def _escape_latex(text: str) -> str:
+    return re.sub(r"[\\~^&%$#_{}]", lambda sign: _SPECIAL[sign[0]], text)
 
 
 def outputs(results: Results, to: Path, kind: str, only: str = "") -> Sequence[ExportTarget]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ltm._results.statistics.totals import FULL_MARKS, group_by, mean_or_none
 from pytest_ltm._results.text import NOTHING, pluralize, score_text
-from pytest_ltm.reporting.agents import agents_under_test, largest_span_label, rank_sides
+from pytest_ltm.reporting.agent_sentences import agents_under_test, largest_span_label, rank_sides
 from pytest_ltm.reporting.html.charts import Shaded, shade_class
 from pytest_ltm.reporting.html.figure_cells import SKILLS
 
@@ -136,13 +136,13 @@ def _shaded_cell(
     """Return the mean of some examples of a series; it opens the one that went worst."""
     score = _mean_score(rows)
     worst = min((row for row in rows if row.key in shown), key=_badness_key, default=None)
-    said = "no score" if score is None else score_text(score)
-    title, moved = f"{name}, {series.label}: {said}, {pluralize(len(rows), 'example')}", ""
+    label = "no score" if score is None else score_text(score)
+    title, moved = f"{name}, {series.label}: {label}, {pluralize(len(rows), 'example')}", ""
     if score is not None and before is not None:
         title += f"; {score_text(before)} in the run it was compared with"
         moved = f"{score - before:+.2f}" if abs(score - before) >= _SEEN else ""
     return Shaded(
-        text=NOTHING if score is None else text or said,
+        text=NOTHING if score is None else text or label,
         shade=shade_class(score),
         title=title,
         more=moved,
@@ -156,8 +156,8 @@ def _badness_key(row: ExampleEntry) -> tuple[bool, float]:
 
 def _scores_before(material: Material, series: ResultSeries) -> Mapping[str, float]:
     """Return the mean score of each scenario in what the run was compared with, as its summary says."""
-    said = material.runs[series.run].summary.get("comparison")
-    changes: list[dict[str, Any]] = said["changes"] if isinstance(said, dict) else []
+    comparison = material.runs[series.run].summary.get("comparison")
+    changes: list[dict[str, Any]] = comparison["changes"] if isinstance(comparison, dict) else []
     place = series.column.agent, series.column.span_label
     return {
         name: level["before"]
@@ -185,8 +185,8 @@ def comparable_columns(material: Material) -> list[tuple[str, int, int | None]]:
 
 def _baseline_candidates(material: Material, series: ResultSeries) -> list[ResultSeries]:
     """Return what may be the baseline of a series, the likeliest first."""
-    said = material.runs[series.run].summary.get("comparison")
-    before = said if isinstance(said, dict) else {}
+    comparison = material.runs[series.run].summary.get("comparison")
+    before = comparison if isinstance(comparison, dict) else {}
     others = [each for each in material.series_at(series.column.span_label) if each.run != series.run]
     named = [each for each in others if f"run {material.runs[each.run].result.run_id}" == before.get("before")]
     agent = before.get("before_agent") or series.column.agent

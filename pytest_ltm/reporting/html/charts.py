@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ltm._results.statistics.totals import FULL_MARKS
 from pytest_ltm._results.text import format_dollars, score_text
-from pytest_ltm.reporting.agents import agents_under_test, largest_span_label, rank_sides
+from pytest_ltm.reporting.agent_sentences import agents_under_test, largest_span_label, rank_sides
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

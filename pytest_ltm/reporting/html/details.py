@@ -18,7 +18,7 @@ from pytest_ltm._storage.clock import describe_duration
 from pytest_ltm.reporting.html.charts import shade_class
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pytest_ltm._journal.fold import ConversationRecord, Leap
     from pytest_ltm._journal.result import ExampleMetric, QuestionResult, ScenarioResult
@@ -116,7 +116,11 @@ def _talk_json(result: ScenarioResult, record: ConversationRecord) -> list[dict[
     return [
         {
             "n": exchange.number,
-            "kind": _exchange_class(exchange, asked, needles),
+            "kind": "question"
+            if exchange.number in asked
+            else "needle"
+            if exchange.number in needles
+            else exchange.kind,
             "at": f"at {pluralize(exchange.start, 'token')}, {exchange.now:%Y-%m-%d %H:%M}",
             "gap": _distance_text(before, exchange, record) if before else "",
             "user": exchange.user or "you",
@@ -136,12 +140,6 @@ def _rank_text(rank: int | None) -> str:
 def retrieval_json(retrieved: tuple[str, ...] | None) -> dict[str, list[str]]:
     """Return what an agent retrieved, where it says so, for the page."""
     return {} if retrieved is None else {"found": list(retrieved)}
-
-
-def _exchange_class(exchange: Exchange, asked: Iterable[int], needles: Iterable[int]) -> str:
-    if exchange.number in asked:
-        return "question"
-    return "needle" if exchange.number in needles else exchange.kind
 
 
 def _distance_text(before: Exchange, after: Exchange, record: ConversationRecord) -> str:
@@ -178,11 +176,11 @@ def timeline_json(rows: Sequence[ExampleEntry], record: ConversationRecord) -> d
     ordered = sorted(rows, key=lambda row: (begins[row.key], row.key))
     lanes = {row.result.id: number for number, row in enumerate(ordered)}
     asked = {(row.result.id, question.number) for row in rows for question in row.result.questions}
-    said = sorted((*record.transcript, *record.unanswered.values()), key=lambda each: each.number)
+    exchanges = sorted((*record.transcript, *record.unanswered.values()), key=lambda each: each.number)
     return {
         "tokens": record.transcript.position,
         "lanes": [_lane_json(row, examples[row.key]) for row in ordered],
-        "marks": [_mark_json(each, lanes, asked) for each in said],
+        "marks": [_mark_json(each, lanes, asked) for each in exchanges],
         "jumps": [
             [jump.position, f"+{describe_duration(jump.to - jump.before)}", f"{jump.to:%Y-%m-%d %H:%M}"]
             for jump in _join_jumps(record.jumps)
@@ -200,7 +198,7 @@ def timeline_json(rows: Sequence[ExampleEntry], record: ConversationRecord) -> d
                 record.fault(each.number),
                 *retrieval_json(each.retrieved).values(),
             ]
-            for each in said
+            for each in exchanges
             if each.by not in lanes
         },
     }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_ltm._results.figures import figure_notes, shown_figures
 from pytest_ltm._results.statistics.totals import mean_or_none
 from pytest_ltm._results.text import NOTHING, score_text
-from pytest_ltm.reporting.agents import forgotten_scenarios, largest_span_label, rank_sides
+from pytest_ltm.reporting.agent_sentences import forgotten_scenarios, largest_span_label, rank_sides
 from pytest_ltm.reporting.html.charts import NONE, Shaded, shade_class
 
 if TYPE_CHECKING:

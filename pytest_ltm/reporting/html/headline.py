@@ -15,14 +15,14 @@ from pytest_ltm._results.statistics.pairs import as_scored_row, pair_rows
 from pytest_ltm._results.statistics.spans_reached import effective_span
 from pytest_ltm._results.statistics.totals import group_by
 from pytest_ltm._results.text import format_dollars, pluralize, short_count
-from pytest_ltm.reporting.agents import agent_sentences_for, baseline_standings, largest_span_label, rank_sides
+from pytest_ltm.reporting.agent_sentences import agent_sentences_for, baseline_standings, largest_span_label, rank_sides
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pytest_ltm._results.columns import Column
     from pytest_ltm._results.sentences import ComparisonText
-    from pytest_ltm.reporting.agents import AgentSentence
+    from pytest_ltm.reporting.agent_sentences import AgentSentence
     from pytest_ltm.reporting.html.report_data import Material, ResultSeries
 
 
@@ -76,11 +76,6 @@ def headline_answers(material: Material) -> list[HeadlineAnswer]:
 
 def agent_sentences(material: Material) -> list[AgentSentence]:
     """Return a sentence on each agent under test, beside the baseline where a gate has compared it with one."""
-    return agent_sentences_for(material.series, _beside_baselines(material))
-
-
-def _beside_baselines(material: Material) -> dict[str, str]:
-    """Return by agent how it stands beside the baseline of its run."""
     beside: dict[str, str] = {}
     for number, run in enumerate(material.runs):
         compared = run.summary.get("comparison")
@@ -88,7 +83,7 @@ def _beside_baselines(material: Material) -> dict[str, str]:
             continue
         names = {each.column.agent: each.agent for each in material.series if each.run == number}
         beside.update({names[agent]: text for agent, text in baseline_standings(compared).items() if agent in names})
-    return beside
+    return agent_sentences_for(material.series, beside)
 
 
 def trust_line(material: Material) -> list[str]:
@@ -102,9 +97,9 @@ def trust_line(material: Material) -> list[str]:
     lost, amended = sum(each.infrastructure for each in missing), sum(each.automatic is not None for each in results)
     here = [each.column for each in rank_sides(material.series_at(largest_span_label(material.series)))[:1]]
     floor = here and here[0].floor
-    said = [each.column for each in material.series if not material.runs[each.run].result.is_imported]
-    tokens = sum(each.tokens for each in said)
-    share = sum(each.sum_of("reply_tokens") for each in said) / tokens if tokens else 0.0
+    played = [each.column for each in material.series if not material.runs[each.run].result.is_imported]
+    tokens = sum(each.tokens for each in played)
+    share = sum(each.sum_of("reply_tokens") for each in played) / tokens if tokens else 0.0
     parts = {
         f"{pluralize(len(results), 'example')}": True,
         f"{pluralize(trials, 'trial')}": trials,
@@ -130,10 +125,10 @@ def gate_answers(material: Material) -> list[HeadlineAnswer]:
         if not isinstance(gate, dict) or gate.get("state") not in _HELD:
             continue
         state, broken = gate["state"], [one for one in gate.get("findings", ()) if one["state"] != "passed"]
-        said = str(gate.get("sentence", "")).removeprefix("gate: ").removeprefix("could not be measured: ")
+        sentence = str(gate.get("sentence", "")).removeprefix("gate: ").removeprefix("could not be measured: ")
         texts = first_and_rest([_finding_sentence(one) for one in broken], _FEW, "{:,} more")
         which = f" ({run.result.run_id})" if len(material.runs) > 1 else ""
-        text = ". ".join([*[said[:1].upper() + said[1:]] * bool(said), *texts])
+        text = ". ".join([*[sentence[:1].upper() + sentence[1:]] * bool(sentence), *texts])
         answers.append(HeadlineAnswer(f"Did the gate hold?{which}", _HELD[state], f"{text}.", state))
     return answers
 
@@ -220,13 +215,13 @@ def _cost_answer(material: Material) -> HeadlineAnswer:
     lost = sum(column.sum_of("lost_tokens") for column in columns)
     if lost:
         reply += f" Failed attempts used about {short_count(lost)} more tokens."
-    told = [column for column in columns if column.cost_usd is not None and not column.is_hypothetical]
-    if not told:
+    paid = [column for column in columns if column.cost_usd is not None and not column.is_hypothetical]
+    if not paid:
         return HeadlineAnswer(question, f"{short_count(tokens)} tokens", f"{reply} No agent reports its cost.")
-    total = sum(column.cost_usd or 0.0 for column in told)
-    dearest = max(told, key=lambda column: column.cost_usd or 0.0)
-    spent = sum(column.sum_of("filler_cost_usd") or 0.0 for column in told)
-    about = "~" * any(column.is_estimated for column in told)
+    total = sum(column.cost_usd or 0.0 for column in paid)
+    dearest = max(paid, key=lambda column: column.cost_usd or 0.0)
+    spent = sum(column.sum_of("filler_cost_usd") or 0.0 for column in paid)
+    about = "~" * any(column.is_estimated for column in paid)
     text = f"Most of it for {dearest.label}: ${format_dollars(dearest.cost_usd or 0.0)}. "
     text += "Some of it was not reported, and is estimated. " * bool(about)
     text += f"${format_dollars(spent)} of it went to filler. " * bool(spent)
@@ -251,8 +246,8 @@ def _caveats(material: Material) -> HeadlineAnswer | None:
         lost = sum(each.is_lost for each in missing)
         parts += [f"Totals and accuracy count {lost:,} of them as 0 and as 1."] * bool(lost)
         parts += [
-            f"No score in {told}."
-            for told in _shared_sentences(material.series, lambda column: column.scenarios_without_score)
+            f"No score in {sentence}."
+            for sentence in _shared_sentences(material.series, lambda column: column.scenarios_without_score)
         ]
     unproven = sum(each.upper is not None for each in results)
     if unproven:
@@ -268,7 +263,8 @@ def _caveats(material: Material) -> HeadlineAnswer | None:
     ] or material.series
     guessed = [each for each in tested if each.column.scenarios_at_guessing_level]
     parts += [
-        f"{told}." for told in _shared_sentences(guessed, lambda column: column.scenarios_at_guessing_level, _GUESSING)
+        f"{sentence}."
+        for sentence in _shared_sentences(guessed, lambda column: column.scenarios_at_guessing_level, _GUESSING)
     ]
     counts = {
         "without a score": len(missing),

@@ -20,7 +20,7 @@ from pytest_ltm._results.text import format_percent, score_text, short_count
 from pytest_ltm._storage.disk import write_output
 from pytest_ltm._storage.sanitize import escape_unprintable, for_screen
 from pytest_ltm._storage.secrets import dump_json_redacted
-from pytest_ltm.reporting.agents import largest_span_label, rank_sides
+from pytest_ltm.reporting.agent_sentences import largest_span_label, rank_sides
 from pytest_ltm.reporting.html.breaking_points import asked_at, breaking_points, comparable_columns, depth_maps
 from pytest_ltm.reporting.html.charts import score_by_cost, score_by_span, shade_class
 from pytest_ltm.reporting.html.details import example_details, plan_definitions, timeline_json
@@ -102,21 +102,17 @@ def worst_examples(material: Material, most: int = MOST_EXAMPLES) -> frozenset[i
     """
     if len(material.rows) <= most:
         return frozenset(row.key for row in material.rows)
-    scenarios = _examples_by_scenario(material)
-    numbers = range(1, max(map(len, scenarios)) + 1)
-    fitting = bisect(numbers, most, key=lambda n: sum(len(rows) for examples in scenarios for rows in examples[:n]))
-    return frozenset(row.key for examples in scenarios for rows in examples[: max(fitting, 1)] for row in rows)
-
-
-def _examples_by_scenario(material: Material) -> list[list[list[ExampleEntry]]]:
-    """Return the examples of each scenario, worst first; an example is its rows in all columns."""
+    # The examples of each scenario, worst first; an example is its rows in all columns.
     by_name = group_by(material.rows, lambda row: row.result.scenario).values()
     examples = [group_by(rows, lambda row: (row.result.trial, row.result.example)).values() for rows in by_name]
 
     def lowest(rows: Sequence[ExampleEntry]) -> float:
         return min((row.result.score for row in rows if row.result.score is not None), default=0.0)
 
-    return [sorted(of, key=lowest) for of in examples]
+    scenarios = [sorted(of, key=lowest) for of in examples]
+    numbers = range(1, max(map(len, scenarios)) + 1)
+    fitting = bisect(numbers, most, key=lambda n: sum(len(rows) for examples in scenarios for rows in examples[:n]))
+    return frozenset(row.key for examples in scenarios for rows in examples[: max(fitting, 1)] for row in rows)
 
 
 def in_turn(material: Material) -> Iterator[ConversationEntry]:

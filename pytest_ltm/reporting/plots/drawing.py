@@ -86,37 +86,32 @@ def draw_plot(content: Content, look: Look) -> RenderedPlot:
         warnings.simplefilter("always")
         figure = Figure(figsize=size, dpi=look.dpi if look.suffix == "png" else 72, layout="constrained")
         _draw_content(_titled_part(figure, look.title, content.notes), content)
-        _settle_layout(figure)
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
+        for part in figure.subfigs:
+            (left, bottom), (right, top) = part.bbox_relative.get_points()
+            part.bbox_relative.p0, part.bbox_relative.p1 = (
+                (_round_share(left), _round_share(bottom)),
+                (_round_share(right), _round_share(top)),
+            )
+            for text in part.texts:
+                x, y = text.get_position()
+                text.set_position((_round_share(x), _round_share(y)))
+        for axes in figure.axes:
+            left, bottom, width, height = axes.get_position().bounds
+            axes.set_position((_round_share(left), _round_share(bottom), _round_share(width), _round_share(height)))
         file = io.BytesIO()
         nothing = {"svg": ("Date", "Creator"), "pdf": ("CreationDate", "Creator", "Producer"), "png": ("Software",)}
         figure.savefig(file, format=look.suffix, dpi="figure", metadata=dict.fromkeys(nothing[look.suffix]))
-    said = [str(each.message) for each in caught]
-    if any("collapsed to zero" in text or "not applied" in text for text in said):
+    messages = [str(each.message) for each in caught]
+    if any("collapsed to zero" in text or "not applied" in text for text in messages):
         raise LtmError(_NO_ROOM)
     problems = []
-    if look.suffix != "svg" and any("missing from font" in text for text in said):
+    if look.suffix != "svg" and any("missing from font" in text for text in messages):
         problems.append("the font lacks characters of some names; --font=A,B takes several families")
     if scale < _CROWDED:
         problems.append(f"it is crowded at this size; {fits[0]:.1f}x{fits[1]:.1f}in has room for everything")
     return RenderedPlot(data=file.getvalue(), problems=tuple(problems))
-
-
-def _settle_layout(figure: Figure) -> None:
-    """Lay the figure out, and round: the last digits that the solver of the layout finds are others each time."""
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
-    for part in figure.subfigs:
-        (left, bottom), (right, top) = part.bbox_relative.get_points()
-        part.bbox_relative.p0, part.bbox_relative.p1 = (
-            (_round_share(left), _round_share(bottom)),
-            (_round_share(right), _round_share(top)),
-        )
-        for text in part.texts:
-            x, y = text.get_position()
-            text.set_position((_round_share(x), _round_share(y)))
-    for axes in figure.axes:
-        left, bottom, width, height = axes.get_position().bounds
-        axes.set_position((_round_share(left), _round_share(bottom), _round_share(width), _round_share(height)))
 
 
 def _round_share(share: float) -> float:
@@ -125,7 +120,33 @@ def _round_share(share: float) -> float:
 
 def _draw_content(part: SubFigure, content: Content) -> None:
     if isinstance(content, Curve):
-        _draw_curve(part, content)
+        tested = [line for line in content.lines if not line.reference]
+        at, step = _axis_positions(list(content.spans))
+        ends = min(at.values()) - 0.45 * step, max(at.values()) + 0.45 * step
+        together = len(tested) <= _TOGETHER
+        shown = _panel_axes(part, 1 if together else len(tested), _CURVE)
+        for number, axes in enumerate(shown):
+            beside = _draw_references(axes, content, at, ends)
+            if together:
+                axes.set_xlabel(content.across)
+                axes.set_ylabel("accuracy")
+                entries = [*_beside_each_other(axes, tested, at, step), *beside]
+            else:
+                pale = [
+                    _draw_line(axes, line, at, bars=False, color="#C9C9C9", linewidth=0.6, zorder=2) for line in tested
+                ]
+                handle = _draw_line(axes, tested[number], at, color=_COLOURS[0], marker="o", zorder=4)
+                axes.tick_params(axis="x", rotation=45)
+                axes.set_title(_plot_text(tested[number].agent, _title_room(part, len(tested), _CURVE)))
+                entries = [(handle, "the agent"), (pale[0], "the others"), *beside]
+            axes.set_xlim(*ends)
+            axes.set_ylim(-0.03, 1.03)
+            axes.set_xticks(list(at.values()), [_plot_text(content.spans[span], 12) for span in at])
+            axes.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0 %", "25 %", "50 %", "75 %", "100 %"])
+            axes.grid(axis="y", color=_PALE, linewidth=0.6)
+        if not together:
+            part.supxlabel(f"accuracy over {content.across}", size=_scaled_points(_BODY))
+        _draw_legend(part, entries)
     elif isinstance(content, Heat):
         _draw_heatmap(part, content)
     elif isinstance(content, Timeline):
@@ -142,7 +163,9 @@ def _own_settings(fonts: Sequence[str], scale: float) -> Iterator[None]:
     with mpl.rc_context():
         mpl.rcdefaults()
         for family in fonts:
-            _check_font(family)
+            known = {font.name for font in font_manager.fontManager.ttflist} | {"serif", "sans-serif", "monospace"}
+            if family not in known:
+                raise LtmError(f"there is no font {family!r} here.{did_you_mean(family, known)}")
         mpl.rcParams.update({
             "svg.fonttype": "none", "svg.hashsalt": "pytest-ltm", "pdf.fonttype": 42, "text.parse_math": False,
             "font.family": [*fonts, "DejaVu Sans", "sans-serif"], "font.size": _BODY * scale,
@@ -153,12 +176,6 @@ def _own_settings(fonts: Sequence[str], scale: float) -> Iterator[None]:
             "axes.labelcolor": _INK, "xtick.color": _INK, "ytick.color": _INK,
         })  # fmt: skip
         yield
-
-
-def _check_font(family: str) -> None:
-    known = {font.name for font in font_manager.fontManager.ttflist} | {"serif", "sans-serif", "monospace"}
-    if family not in known:
-        raise LtmError(f"there is no font {family!r} here.{did_you_mean(family, known)}")
 
 
 def _plot_text(text: str, longest: int = 0) -> str:
@@ -255,34 +272,6 @@ def _title_room(part: SubFigure, panels: int, columns: int, beside: int = 0) -> 
 
 # More agents than this have a panel each.
 _TOGETHER = 8
-
-
-def _draw_curve(part: SubFigure, content: Curve) -> None:
-    tested = [line for line in content.lines if not line.reference]
-    at, step = _axis_positions(list(content.spans))
-    ends = min(at.values()) - 0.45 * step, max(at.values()) + 0.45 * step
-    together = len(tested) <= _TOGETHER
-    shown = _panel_axes(part, 1 if together else len(tested), _CURVE)
-    for number, axes in enumerate(shown):
-        beside = _draw_references(axes, content, at, ends)
-        if together:
-            axes.set_xlabel(content.across)
-            axes.set_ylabel("accuracy")
-            entries = [*_beside_each_other(axes, tested, at, step), *beside]
-        else:
-            pale = [_draw_line(axes, line, at, bars=False, color="#C9C9C9", linewidth=0.6, zorder=2) for line in tested]
-            handle = _draw_line(axes, tested[number], at, color=_COLOURS[0], marker="o", zorder=4)
-            axes.tick_params(axis="x", rotation=45)
-            axes.set_title(_plot_text(tested[number].agent, _title_room(part, len(tested), _CURVE)))
-            entries = [(handle, "the agent"), (pale[0], "the others"), *beside]
-        axes.set_xlim(*ends)
-        axes.set_ylim(-0.03, 1.03)
-        axes.set_xticks(list(at.values()), [_plot_text(content.spans[span], 12) for span in at])
-        axes.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0 %", "25 %", "50 %", "75 %", "100 %"])
-        axes.grid(axis="y", color=_PALE, linewidth=0.6)
-    if not together:
-        part.supxlabel(f"accuracy over {content.across}", size=_scaled_points(_BODY))
-    _draw_legend(part, entries)
 
 
 def _beside_each_other(axes: Any, lines: Sequence[AccuracyCurve], at: _Places, step: float) -> list[tuple[Any, str]]:
@@ -470,14 +459,14 @@ def _draw_timeline(part: SubFigure, content: Timeline) -> None:
     )
     axes.add_collection(
         LineCollection(
-            [[(told, lane), (asked, lane)] for lane, told, asked in content.links],
+            [[(telling, lane), (asked, lane)] for lane, telling, asked in content.links],
             colors=_INK,
             linewidths=0.7,
             zorder=2,
         )
     )
-    told = [mark for mark in content.marks if mark.lane < 0]
-    axes.broken_barh([(mark.start, mark.tokens) for mark in told], (-1.38, 0.76), facecolor="#B8B8B8", zorder=1)
+    telling = [mark for mark in content.marks if mark.lane < 0]
+    axes.broken_barh([(mark.start, mark.tokens) for mark in telling], (-1.38, 0.76), facecolor="#B8B8B8", zorder=1)
     marks = [mark for mark in content.marks if mark.lane >= 0 and mark.kind != "question"]
     size = _scaled_points(18.0 if lanes <= 40 else 8.0)
     axes.scatter(

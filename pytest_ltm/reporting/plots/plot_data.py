@@ -14,7 +14,7 @@ from pytest_ltm._results.statistics.frontier import BUDGETS, PUBLISHED, CostPoin
 from pytest_ltm._results.statistics.totals import group_by, mean_or_none
 from pytest_ltm._results.text import NOTHING, one_line, pluralize, score_text
 from pytest_ltm._storage.errors import LtmError, did_you_mean
-from pytest_ltm.reporting.agents import agents_under_test
+from pytest_ltm.reporting.agent_sentences import agents_under_test
 from pytest_ltm.reporting.html.breaking_points import BANDS, asked_at, band_label, depth_spots, power_label, span_power
 from pytest_ltm.reporting.html.details import timeline_json as lanes_of
 from pytest_ltm.reporting.html.report_data import Material, report_material
@@ -348,14 +348,14 @@ def example_heatmap(material: Material, skill: str = "") -> Heat:
     """
     if len(material.spans) > 1:
         raise LtmError(f"examples are drawn at one memory span: choose one of {', '.join(material.spans)} with --span")
-    found: dict[str, dict[str, list[ScenarioResult]]] = {}
+    by_example: dict[str, dict[str, list[ScenarioResult]]] = {}
     for series in material.series:
         for result in (row.result for row in series.rows if not skill or skill in row.result.skills):
-            found.setdefault(result.scenario, {}).setdefault(series.agent, []).append(result)
-    if not found:
+            by_example.setdefault(result.scenario, {}).setdefault(series.agent, []).append(result)
+    if not by_example:
         raise LtmError(f"no scenario of this run needs the skill {skill!r}")
-    agents = [agent for agent in material.agents if any(agent in by for by in found.values())]
-    columns = max(len(results) for by in found.values() for results in by.values())
+    agents = [agent for agent in material.agents if any(agent in by for by in by_example.values())]
+    columns = max(len(results) for by in by_example.values() for results in by.values())
 
     def squares(results: Sequence[ScenarioResult]) -> tuple[Square | None, ...]:
         ordered = sorted(results, key=lambda result: natural_sort_key(f"{result.trial} {result.example}"))
@@ -367,7 +367,7 @@ def example_heatmap(material: Material, skill: str = "") -> Heat:
     return Heat(
         panels=tuple(
             Panel(name=scenario, rows=tuple(squares(by.get(agent, ())) for agent in agents))
-            for scenario, by in sorted(found.items())
+            for scenario, by in sorted(by_example.items())
         ),
         rows=tuple(agents),
         columns=tuple(f"T{number}" for number in range(1, columns + 1)),
@@ -467,9 +467,9 @@ def _make_timeline(held: ConversationEntry, record: ConversationRecord) -> Timel
     begins = {number: (lane, start + tokens) for number, lane, _, start, tokens, *_ in drawn["marks"]}
     asked = {number: start for number, _, _, start, *_ in drawn["marks"]}
     links = [
-        (begins[asking][0], begins[told][1], asked[asking])
-        for told, asking, *_ in drawn["links"]
-        if {told, asking} <= asked.keys()
+        (begins[asking][0], begins[telling][1], asked[asking])
+        for telling, asking, *_ in drawn["links"]
+        if {telling, asking} <= asked.keys()
     ]
     unscored = sum(score is None for score in (lane["score"] for lane in drawn["lanes"]))
     return Timeline(

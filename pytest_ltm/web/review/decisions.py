@@ -92,7 +92,7 @@ class Opinions:
 
     def opinions_by(self, reviewer: str) -> Mapping[str, ReviewDecision]:
         """Return by node id what one reviewer said."""
-        return {nodeid: said[reviewer] for nodeid, said in self._blind.items() if reviewer in said}
+        return {nodeid: opinions[reviewer] for nodeid, opinions in self._blind.items() if reviewer in opinions}
 
     def credits(self, nodeid: str) -> list[float]:
         """Return the credits that reviewers gave an answer, without those who skipped it."""
@@ -145,10 +145,7 @@ def record_decision(run_folder: Path, row: ScenarioResult, reviewer: str, decisi
         file.append(codec.encode_record(kept).encode(), lasting=True)
     finally:
         file.close()
-    _amend_by_opinions(run_folder, row, Opinions(read_decisions(run_folder)))
-
-
-def _amend_by_opinions(run_folder: Path, row: ScenarioResult, opinions: Opinions) -> None:
+    opinions = Opinions(read_decisions(run_folder))
     amendment = opinions.amendment(row.nodeid)
     before = amendments.read_amendments(run_folder).get(row.nodeid)
     if amendment and (row.score is None or abs(amendment.score - row.score) > SAME or (before and not before.by)):

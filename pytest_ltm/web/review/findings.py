@@ -13,7 +13,7 @@ from pytest_ltm._storage.secrets import dump_json_redacted
 from pytest_ltm.web.review.decisions import SAME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from pytest_ltm.web.review.decisions import Opinions
     from pytest_ltm.web.review.queue import Case, Cases
@@ -156,7 +156,17 @@ def _labelled_cases(cases: Cases, opinions: Opinions) -> Iterator[tuple[Case, fl
 
 def _labelled_row(name: str, case: Case, credit: float) -> dict[str, Any]:
     row = case.row
-    asked = _of_data_set(case.definition.get("parameters") or {}, case.expected)
+    # What the rules of a data set go by, from the parameters of a question's definition;
+    # empty for others.
+    parameters = case.definition.get("parameters") or {}
+    fields = {"question": parameters.get("question"), "answer": case.expected}
+    if {"category", "sample", "choices"} <= parameters.keys() and not parameters["choices"]:
+        asked = {"set": "locomo", "type": str(parameters["category"]), **fields}
+    elif {"ability", "wanted_turns", "type"} <= parameters.keys():
+        abstains = "abstention:" * ("_abs" in str(parameters.get("id")))
+        asked = {"set": "longmemeval", "type": f"{abstains}{parameters['type']}", **fields}
+    else:
+        asked = {}
     if asked and len(row.questions) == 1 and not SAME < credit < 1 - SAME:
         return {"id": name, **asked, "hypothesis": row.questions[0].answer, "label": credit > SAME}
     return {
@@ -164,17 +174,6 @@ def _labelled_row(name: str, case: Case, credit: float) -> dict[str, Any]:
         "answers": [each.answer for each in row.questions], "expected": case.expected, "evidence": row.evidence,
         "automatic": row.score, "reason": row.reason, "credit": credit,
     }  # fmt: skip
-
-
-def _of_data_set(parameters: Mapping[str, Any], expected: str) -> dict[str, Any]:
-    """Return what the rules of a data set go by, from the parameters of a question's definition; empty for others."""
-    fields = {"question": parameters.get("question"), "answer": expected}
-    if {"category", "sample", "choices"} <= parameters.keys() and not parameters["choices"]:
-        return {"set": "locomo", "type": str(parameters["category"]), **fields}
-    if {"ability", "wanted_turns", "type"} <= parameters.keys():
-        abstains = "abstention:" * ("_abs" in str(parameters.get("id")))
-        return {"set": "longmemeval", "type": f"{abstains}{parameters['type']}", **fields}
-    return {}
 
 
 def _yaml_text(data: object) -> str:

@@ -163,8 +163,8 @@ def _render_overview(request: Request) -> Response:
 def _opinion_counts(review_decisions: Iterable[decisions.ReviewDecision]) -> str:
     result = list(review_decisions)
     skipped = sum(one.credit is None for one in result)
-    told = pluralize(len(result) - skipped, "answer")
-    return f"{told}, {skipped} skipped" if skipped else told
+    answers = pluralize(len(result) - skipped, "answer")
+    return f"{answers}, {skipped} skipped" if skipped else answers
 
 
 def _pair_row(pair: Any) -> dict[str, str]:

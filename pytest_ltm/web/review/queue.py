@@ -25,7 +25,7 @@ from pytest_ltm.judges._by_rules import RulesJudge
 from pytest_ltm.web.review.decisions import SAME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from pytest_ltm._journal.result import ConversationResult, ScenarioResult
@@ -120,7 +120,19 @@ def read_cases(path: Path, before: GateSide | None = None) -> Cases:
     result, notices = results_in(path)
     if not result:
         raise LtmError(f"{path}: no results to review" + "".join(f": {notice}" for notice in notices[:1]))
-    earlier = _earlier_scores(before, {held.result.agent for held in result})
+    # The scores that agents had, those of the only agent where it has another name.
+    agents = {held.result.agent for held in result}
+    if before is None:
+        earlier = {}
+    else:
+        entries: dict[tuple[str, ...], float] = {}
+        for agent in agents:
+            known = before.agents
+            if agent not in known and len(known) != 1:
+                continue
+            rows: Sequence[ScenarioResult] = one_agent(before, agent if agent in known else "").result.scenarios
+            entries |= {(agent, *_case_key(row)[1:]): row.score for row in rows if row.score is not None}
+        earlier = entries
     cases: list[Case] = []
     for held in result:
         definitions = _definitions_by_example(held.path / "plan.json")
@@ -142,11 +154,6 @@ def _review_reasons(case: Case, votes: str, before: float | None) -> Iterator[Wh
         yield Why("split votes", votes)
     if row.score is not None and before is not None and abs(row.score - before) >= MOVED:
         yield Why("moved", f"{score_text(before)} before, {score_text(row.score)} now")
-    yield from _near_threshold(row)
-
-
-def _near_threshold(row: ScenarioResult) -> Iterator[Why]:
-    """Yield a reason where the score is part of full marks and hardly passes, or hardly fails."""
     if row.score is None or not SAME < row.score < 1 - SAME:
         return
     step = 1 / len(row.checks) if len(row.checks) > 1 else NEAR
@@ -234,17 +241,3 @@ def _definitions_by_example(plan: Path) -> dict[str, dict[str, Any]]:
 
 def _case_key(row: ScenarioResult) -> tuple[str, ...]:
     return row.agent, row.scenario, row.example, row.span_label, row.trial
-
-
-def _earlier_scores(before: GateSide | None, agents: Iterable[str]) -> dict[tuple[str, ...], float]:
-    """Return the scores that agents had, those of the only agent where it has another name."""
-    if before is None:
-        return {}
-    entries: dict[tuple[str, ...], float] = {}
-    for agent in agents:
-        known = before.agents
-        if agent not in known and len(known) != 1:
-            continue
-        rows: Sequence[ScenarioResult] = one_agent(before, agent if agent in known else "").result.scenarios
-        entries |= {(agent, *_case_key(row)[1:]): row.score for row in rows if row.score is not None}
-    return entries

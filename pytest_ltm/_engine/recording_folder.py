@@ -7,7 +7,7 @@ that it may be asked again. What is cut off goes to `timings.jsonl` first: a kil
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -22,7 +22,6 @@ from pytest_ltm._storage.errors import DefinitionError, LtmError
 from pytest_ltm._storage.schema import show_value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
     from pytest_ltm._engine.port import Checkpoints
@@ -154,7 +153,11 @@ def agent_differences(recording: Recording, agent: AgentRecord) -> list[str]:
     ):
         then, now = getattr(recording.header.agent, name, None), getattr(agent.facts, name)
         if isinstance(then, dict) and isinstance(now, dict):
-            texts += _configuration_changes(then, now)
+            texts += [
+                f"The agent's configuration, {key}: was {show_value(then.get(key))} and is {show_value(now.get(key))}."
+                for key in {**then, **now}
+                if then.get(key) != now.get(key)
+            ]
         elif then != now:
             texts.append(f"The agent's {name} was {_show_setting(then)} and is {_show_setting(now)}.")
     if not same and not texts:
@@ -175,11 +178,3 @@ def cannot_go_on(recording: Recording, checkpoints: Checkpoints) -> str:
         lost = recording.last_number is not None and not checkpoints.has_state(recording.last_number)
         return f"there is no checkpoint of exchange {recording.last_number}" if lost else ""
     return "" if capabilities.restorable else NOT_RESTORABLE
-
-
-def _configuration_changes(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    return [
-        f"The agent's configuration, {key}: was {show_value(then.get(key))} and is {show_value(now.get(key))}."
-        for key in {**then, **now}
-        if then.get(key) != now.get(key)
-    ]

@@ -103,7 +103,9 @@ class LogsAnswer:
             return self._matched(normalize(speech(answer)) if self._facts.get("options") else speech(answer))
         result: Score | Unscored = Unscored("", RULE)
         if self._judge is None or self._facts["judge"] != "all":
-            result = self._ruled(answer)
+            rulings = [self._ruling(gold, answer) for gold in self._gold or [""]]
+            best = min(rulings, key=lambda one: ("yes", "unscored", "no").index(one.verdict))
+            result = verdict_of(best)
         return self._judged(self._judge, answer) if isinstance(result, Unscored) and self._judge else result
 
     def metrics(self, answer: str, retrieved: Sequence[str] | None = None) -> dict[str, float]:
@@ -150,11 +152,6 @@ class LogsAnswer:
             value = (match_exactly if self._match == "exact" else match_substring)(answer, self._gold)
         kind = "number" if self._facts.get("tolerance") else self._match
         return Score(float(value), f"{kind}: {float(value):g} of 1", rule=MATCH_RULE)
-
-    def _ruled(self, answer: str) -> Score | Unscored:
-        rulings = [self._ruling(gold, answer) for gold in self._gold or [""]]
-        best = min(rulings, key=lambda one: ("yes", "unscored", "no").index(one.verdict))
-        return verdict_of(best)
 
     def _ruling(self, gold: str, answer: str) -> Ruling:
         question = self._facts["question"]
@@ -210,9 +207,9 @@ class LogsAnswer:
 
     def _ordered(self, answer: str) -> Score | Unscored:
         """Return the score of an order, once each line of the answer names an item by its words, or by a judge."""
-        said = speech(answer)
-        lines = [line for line in re.split(r"[\n;]|(?<!\S)\d+[.)]\s", said) if plain_words(line)]
-        places = named_items(said, self._gold)
+        spoken = speech(answer)
+        lines = [line for line in re.split(r"[\n;]|(?<!\S)\d+[.)]\s", spoken) if plain_words(line)]
+        places = named_items(spoken, self._gold)
         if None in places and self._judge is not None:
             prompt = PROMPTS["order-line"]
             numbers = (*(str(number) for number in range(1, len(self._gold) + 1)), prompt.fail)
@@ -223,7 +220,7 @@ class LogsAnswer:
                 if isinstance(decision, Unscored):
                     return decision
                 places[number] = None if decision.grade == prompt.fail else int(decision.grade) - 1
-        elif None in places and not tells_nothing(normalize(said)):
+        elif None in places and not tells_nothing(normalize(spoken)):
             return Unscored("no rule can tell which item each line names", MATCH_RULE, cause=UNDECIDED)
         shown = ", ".join("none" if place is None else str(place + 1) for place in places)
         return Score(order_score(places, len(self._gold)), f"names the items {shown or 'in no order'}", rule=MATCH_RULE)

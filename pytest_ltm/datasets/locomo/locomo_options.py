@@ -28,7 +28,7 @@ TASKS = ("questions", "events", "dialogue")
 
 
 def _open_locomo(path: Path | None, values: Mapping[str, Any], seed: int, _cache: Path | None) -> DatasetSuite:
-    from pytest_ltm.datasets.locomo.suite import open_suite
+    from pytest_ltm.datasets.locomo.locomo_suite import open_suite
 
     return open_suite(path, values, seed)
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 from contextlib import closing
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from pytest_ltm._storage.errors import DatasetError
-from pytest_ltm._storage.rows import no_json
-from pytest_ltm.datasets.logs.log_file import LONGEST, iter_numbered_lines
+from pytest_ltm._storage.rows import check_size, no_json
+from pytest_ltm.datasets._interchange import Turn
+from pytest_ltm.datasets.logs.log_file import iter_numbered_lines
 from pytest_ltm.datasets.longmemeval.record import iter_record_slices, part_of
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
@@ -24,6 +27,28 @@ _CURE = "The form that is read is in docs/interchange.md: mend the file, or conv
 
 class Foreign(Struct, frozen=True):
     """A base of what converters read: further fields are ignored."""
+
+
+class ForeignMessage(Foreign, frozen=True):
+    """What a user or an assistant says, in the form that most files have."""
+
+    role: str
+    content: str
+
+    def turn(self, counts: Counter[str], cut: re.Pattern[str] | None = None, why: str = "") -> Turn:
+        """Return it as a turn, without what a pattern finds, which is counted: `why` says what that is."""
+        text = cut.sub("", self.content) if cut else self.content
+        counts[why] += text != self.content
+        return Turn(role="assistant" if self.role == "assistant" else "user", content=text or "(nothing)")
+
+
+def date_as(text: str, form: str, where: str) -> str:
+    """Return a date or time of a form of `strptime` as the interchange writes it."""
+    try:
+        return datetime.strptime(text.strip(), form).isoformat(sep=" ")  # noqa: DTZ007 - the files name no zone
+    except ValueError as error:
+        example = datetime(2026, 3, 2, 8).strftime(form)  # noqa: DTZ001
+        raise DatasetError(f"{where}: expected a time such as {example!r}, got {text!r}") from error
 
 
 def decode_as(raw: bytes, kind: type[T], where: str) -> T:
@@ -40,8 +65,7 @@ def decode_as(raw: bytes, kind: type[T], where: str) -> T:
 def json_as(path: Path, kind: type[T]) -> T:
     """Return what a JSON file holds."""
     try:
-        if path.stat().st_size > LONGEST:
-            raise DatasetError(f"{path}: larger than {LONGEST:,} bytes, which no file of this kind is. {_CURE}")
+        check_size(path.stat().st_size, str(path))
         return decode_as(path.read_bytes(), kind, str(path))
     except OSError as error:
         raise DatasetError(f"{path}: cannot be read: {error.strerror}") from error
@@ -53,14 +77,13 @@ def lines_as(path: Path, kind: type[T]) -> Iterator[tuple[str, T]]:
         yield f"{path}:{number}", decode_as(raw, kind, f"{path}:{number}")
 
 
-def items_as(path: Path, kind: type[T]) -> Iterator[tuple[str, T]]:
-    """Yield place and value of each object or list in the JSON list of a file of any size, one at a time."""
+def iter_items(path: Path, what: str) -> Iterator[tuple[str, bytes]]:
+    """Yield place and content of each object or list in the JSON list of a file; `what`: what errors call one."""
     with closing(iter_record_slices(path)) as places:
         for number, (start, end) in enumerate(places, start=1):
-            where = f"{path}: item {number:,}"
-            if end - start > LONGEST:
-                raise DatasetError(f"{where}: longer than {LONGEST:,} bytes, too long for one item. {_CURE}")
-            yield where, decode_as(part_of(path, start, end), kind, where)
+            where = f"{path}: {what} {number:,}"
+            check_size(end - start, where)
+            yield where, part_of(path, start, end)
 
 
 def files_in(paths: Sequence[Path], *patterns: str) -> list[Path]:

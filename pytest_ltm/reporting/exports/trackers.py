@@ -1,4 +1,4 @@
-"""Runs in a store of MLflow: a run of the experiment `pytest-ltm` for each agent and span. No server, no network."""
+"""Runs in a store of MLflow and as offline runs of W&B, which `wandb sync` sends: one for each agent and span."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import re
+import shutil
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,7 @@ _LONGEST_NAME, _LONGEST = 250, 6_000
 """Characters of a name, and of a parameter's value."""
 
 
-def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
+def mlflow_outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
     """Return an entry for each agent and span in the store in the folder `to`; LtmError where mlflow is absent."""
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
     import_library("mlflow", extra="mlflow", user="--to mlflow")
@@ -94,3 +95,54 @@ def _run_parameters(facts: Mapping[str, Any]) -> dict[str, str]:
     known = {name: value for name, value in for_library(flat).items() if value not in (None, "")}
     texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in known.items()}
     return {mlflow_name(name): escape_unprintable(text)[:_LONGEST] for name, text in texts.items()}
+
+
+PROJECT = "pytest-ltm"
+# What W&B would add of itself: this machine, its packages, its repository, what is printed.
+_QUIET = {
+    "silent": True, "console": "off", "disable_git": True, "disable_code": True, "save_code": False,
+    "x_disable_meta": True, "x_disable_stats": True, "x_disable_machine_info": True, "x_save_requirements": False,
+}  # fmt: skip
+
+
+def wandb_outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
+    """Return an offline run for each agent and span in the folder `to`; LtmError where wandb is absent."""
+    os.environ["WANDB_ERROR_REPORTING"] = "false"
+    for kind in ("CACHE", "CONFIG", "DATA"):  # else they are in the user's home
+        os.environ[f"WANDB_{kind}_DIR"] = str(to.resolve() / kind.lower())
+    import_library("wandb", extra="wandb", user="--to wandb")
+    rows = examples_of(results)
+    return [
+        ExportTarget(
+            to,
+            partial(_write_wandb_run, part, rows(part)),
+            escape_unprintable(part.name),
+            bool(_written_runs(part, to)),
+        )
+        for part in run_slices(results)
+    ]
+
+
+def _written_runs(part: RunSlice, to: Path) -> list[Path]:
+    return list((to / "wandb").glob(f"offline-run-*-{part.id}"))
+
+
+def _write_wandb_run(part: RunSlice, examples: Mapping[str, list[Any]], to: Path) -> None:
+    wandb = import_library("wandb", extra="wandb", user="")
+    to.mkdir(exist_ok=True)
+    for old in _written_runs(part, to):
+        shutil.rmtree(old)
+    run = wandb.init(
+        mode="offline",
+        project=PROJECT,
+        id=part.id,
+        name=escape_unprintable(for_library(part.name)),
+        group=escape_unprintable(for_library(part.run.result.run_id)),
+        dir=str(to),
+        config=for_library(part.facts()),
+        settings=wandb.Settings(**_QUIET),
+    )
+    lines = [list(line) for line in zip(*examples.values(), strict=True)]
+    table = wandb.Table(columns=list(examples), data=lines, allow_mixed_types=True)
+    run.log({**for_library(part.figures()), "example_table": table})
+    run.finish(exit_code=0 if part.complete else 1)

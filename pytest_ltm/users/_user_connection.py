@@ -145,14 +145,11 @@ class UserConnection:
             self.spent.setdefault(example, ModelUse()).add(reply, self._tariff_of(name).cost(reply))
         return reply.text
 
-    def _purchase(self, model: object, name: str) -> BudgetedCaller:
+    def _bought(self, example: str, model: object, name: str, question: UserQuestion) -> Reply:
         key = model if isinstance(model, str) else id(model)
         if key not in self._opened:
             self._opened[key] = model, self._open(model, name)
-        return self._opened[key][1]
-
-    def _bought(self, example: str, model: object, name: str, question: UserQuestion) -> Reply:
-        purchase = self._purchase(model, name)
+        purchase = self._opened[key][1]
         began = stopwatch_seconds()
         reply = purchase(question)
         if name == SCRIPTED:

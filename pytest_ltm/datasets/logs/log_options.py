@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def _open_logs(path: Path | None, values: Mapping[str, Any], _seed: int, _cache: Path | None) -> DatasetSuite:
-    from pytest_ltm.datasets.logs.suite import open_suite
+    from pytest_ltm.datasets.logs.log_suite import open_suite
 
     return open_suite(path, values)
 

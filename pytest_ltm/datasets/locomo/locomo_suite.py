@@ -18,7 +18,7 @@ from pytest_ltm.datasets._dataset import ToldConversation, by_unique_label, labe
 from pytest_ltm.datasets.locomo.answer import load_audit
 from pytest_ltm.datasets.locomo.delivery import held_by, history_exchanges, opening_message, photos_in, told_after
 from pytest_ltm.datasets.locomo.file import load_locomo
-from pytest_ltm.datasets.locomo.options import NOTE_KINDS
+from pytest_ltm.datasets.locomo.locomo_options import NOTE_KINDS
 from pytest_ltm.datasets.locomo.samples import Category
 from pytest_ltm.datasets.locomo.tasks import EventSummaries, NextTurns, load_embedding
 
