@@ -208,7 +208,12 @@ class Limiter:
         """
         ticket = Ticket(f"{os.getpid()}.{next(_NUMBERS)}", platform.node(), os.getpid(), self._lease)
         try:
-            self._wait(ticket, longest)
+            end = stopwatch_seconds() + longest
+            while (wait := self._ask(ticket)) > 0:
+                if stopwatch_seconds() + wait > end:
+                    raise self._late(wait, longest)
+                # Spread, so that those who waited for the same moment do not all come in it.
+                sleep_interruptibly(wait + self._rng.uniform(0, min(1.0, 0.1 * wait + POLL_SECONDS / 2)))
             yield RateLimitSlot(self, ticket)
         finally:
             self.change(partial(give_place_back, ticket=ticket))
@@ -235,14 +240,6 @@ class Limiter:
             with suppress(FileNotFoundError):
                 self._value.path.unlink()
             self._value.change(alter)
-
-    def _wait(self, ticket: Ticket, longest: float) -> None:
-        end = stopwatch_seconds() + longest
-        while (wait := self._ask(ticket)) > 0:
-            if stopwatch_seconds() + wait > end:
-                raise self._late(wait, longest)
-            # Spread, so that those who waited for the same moment do not all come in it.
-            sleep_interruptibly(wait + self._rng.uniform(0, min(1.0, 0.1 * wait + POLL_SECONDS / 2)))
 
     def _ask(self, ticket: Ticket) -> float:
         waits: list[float] = []

@@ -253,7 +253,11 @@ class Retries(Struct, frozen=True, kw_only=True):
                 trouble = classify_failure(error, now=self._now())
                 if trouble is None or not (anew or trouble.untaken):
                     raise
-                wait = self._wait(attempt, trouble.retry_after)
+                asked = trouble.retry_after
+                usual = min(LONGEST, FIRST_DELAY_SECONDS * 2.0 ** min(attempt - 1, 10)) * (0.5 + self.rng.random() / 2)
+                if asked is not None and asked > usual:
+                    usual = asked + self.rng.random() * min(1.0, asked / 10)
+                wait = round(usual, 3)
                 if attempt > self.most or waited + wait > TOTAL:
                     raise
                 failed(Failed(attempt, wait, error))
@@ -270,12 +274,6 @@ class Retries(Struct, frozen=True, kw_only=True):
         if trouble is not None and trouble.retry_after is not None and len(failures) < self.most:
             words.append(f"it asks to be left alone for {trouble.retry_after:g} s; the waits last {TOTAL:g} s at most")
         return f" ({'; '.join(words)})" if words else ""
-
-    def _wait(self, attempt: int, asked: float | None) -> float:
-        usual = min(LONGEST, FIRST_DELAY_SECONDS * 2.0 ** min(attempt - 1, 10)) * (0.5 + self.rng.random() / 2)
-        if asked is not None and asked > usual:
-            usual = asked + self.rng.random() * min(1.0, asked / 10)
-        return round(usual, 3)
 
     def _now(self) -> datetime:
         wall, watch = self.began

@@ -99,7 +99,7 @@ def _tree_hash(leaves: Sequence[bytes]) -> bytes:
 @cache
 def harness_digest() -> str:
     """Return a sha256 over the package's own code, by its names."""
-    package = Path(__file__).parents[2]
+    package = Path(__file__).parents[1]
     whole = sha256()
     for path in sorted(package.rglob("*.py"), key=lambda path: path.relative_to(package).as_posix()):
         whole.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")

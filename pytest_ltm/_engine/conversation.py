@@ -404,7 +404,13 @@ class Conversation:
             lane.body_ended = True
             self._settle(lane)
         except ScriptChanged as changed:
-            self._keep(lane, str(changed))
+            why = str(changed)
+            kept = KeptVerdict(example=lane.example.key, why=why)
+            self.kept[kept.example] = why
+            self.notices.append(kept.notice_text)
+            lane.body.unwind_body()
+            lane.body_ended, lane.broken = True, None
+            self._watched.pop(lane.index, None)
 
     def _catch_up(self, lane: Lane) -> None:
         for action in self.script.decide_ahead(self, lane):
@@ -497,14 +503,6 @@ class Conversation:
         else:
             lane.unprompted = lane.unprompted or self.channel.prompts
         self._look(lane, watching)
-
-    def _keep(self, lane: Lane, why: str) -> None:
-        kept = KeptVerdict(example=lane.example.key, why=why)
-        self.kept[kept.example] = why
-        self.notices.append(kept.notice_text)
-        lane.body.unwind_body()
-        lane.body_ended, lane.broken = True, None
-        self._watched.pop(lane.index, None)
 
     # --- what follows from an exchange, and from an end
 

@@ -322,14 +322,11 @@ class GreenBody:
         except self.fatal:
             raise
         except BaseException as error:  # noqa: BLE001 - skip() and fail() are no Exceptions; all end the body
-            self._ended_by(error)
+            if isinstance(error, self.assertion_types):
+                self.assertion = error
+                text = text_of(error).strip()
+                self.sheet.note_failed_assertion(text.splitlines()[0] if text else type(error).__name__)
+            else:
+                self.error = error
             return None
         return None if self._living.dead else cast("Request", request)
-
-    def _ended_by(self, error: BaseException) -> None:
-        if isinstance(error, self.assertion_types):
-            self.assertion = error
-            text = text_of(error).strip()
-            self.sheet.note_failed_assertion(text.splitlines()[0] if text else type(error).__name__)
-        else:
-            self.error = error

@@ -287,20 +287,18 @@ class ChatAgent(TakesTurns):
             try:
                 return self._completions.complete(self._history.prompt(message))
             except ContextOverflow as overflow:
-                self._shrink(size, overflow)
+                # Show less, by what the endpoint says of its limit; AgentFault if there is nothing left
+                # to cut.
+                if not len(self._history):
+                    raise AgentFault(
+                        f"{overflow}. Nothing is left to cut: it is the system prompt and this message alone"
+                    ) from None
+                self._learned = self._taught(size, overflow)
+                if self._learned < 1:
+                    raise AgentFault(f"{overflow}. max_tokens={self._model.max_tokens} leaves no room for it") from None
+                refused = self._history.estimate(size) * self._history.ratio
+                self._history.drop_oldest(size, min(self._learned, _LESS * refused))
         return self._completions.complete(self._history.prompt(message))
-
-    def _shrink(self, size: int, overflow: ContextOverflow) -> None:
-        """Show less, by what the endpoint says of its limit; AgentFault if there is nothing left to cut."""
-        if not len(self._history):
-            raise AgentFault(
-                f"{overflow}. Nothing is left to cut: it is the system prompt and this message alone"
-            ) from None
-        self._learned = self._taught(size, overflow)
-        if self._learned < 1:
-            raise AgentFault(f"{overflow}. max_tokens={self._model.max_tokens} leaves no room for it") from None
-        refused = self._history.estimate(size) * self._history.ratio
-        self._history.drop_oldest(size, min(self._learned, _LESS * refused))
 
     def _taught(self, size: int, overflow: ContextOverflow) -> float:
         """Return how many tokens a prompt may have, after what was said of the one that was too long."""

@@ -255,7 +255,7 @@ ADAPTERS: dict[str, Callable[[str, Field], AgentSource]] = {
     "human": _lazy_adapter("_human", "make_human"),
     "mcp": _lazy_adapter("_mcp", "make_mcp"),
     **{kind: functools.partial(_chat, kind) for kind in KINDS},
-    "store": _lazy_adapter("_store", "make_store"),
+    "store": _lazy_adapter("_mcp", "make_store"),
     "ts": lambda argument, parameters: _timed(argument, parameters, find_agent),
     "memory": _lazy_adapter("_memory", "make_memory"),
 }

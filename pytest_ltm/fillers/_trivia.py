@@ -212,7 +212,16 @@ class TriviaFiller:
                     facts[end], facts[place] = facts[place], facts[end]
                     break
         if not self._counter.additive:
-            facts = self._shortened(facts, tokens, max_message_tokens, instruction)
+            while len(facts) > 1:
+                exchange = self._exchange(facts, instruction)
+                message = max(1, self._counter.count(exchange.message))
+                both = message + self._counter.count(exchange.expected_reply)
+                beyond = (message - max_message_tokens) * len(facts) / message
+                surplus = (both - tokens) * len(facts) / both
+                too_many = max(-int(-beyond // 1), int(surplus))
+                if too_many <= 0:
+                    break
+                del facts[max(1, len(facts) - too_many) :]
         if self._pool is None and self._counter.additive:
             return self._exchange(facts, instruction, max_message_tokens - room.allowed)
         return self._exchange(facts, instruction)
@@ -220,22 +229,6 @@ class TriviaFiller:
     def configuration(self) -> object:
         """Return what decides its texts, beside the seed: the facts."""
         return {"filler": "trivia", "facts": self._pool.identity if self._pool else built_in_identity()}
-
-    def _shortened(
-        self, facts: list[QuizFact], tokens: int, max_message_tokens: int, instruction: str
-    ) -> list[QuizFact]:
-        """Return fewer facts where the counts of lines add up to less than the count of the whole."""
-        while len(facts) > 1:
-            exchange = self._exchange(facts, instruction)
-            message = max(1, self._counter.count(exchange.message))
-            both = message + self._counter.count(exchange.expected_reply)
-            beyond = (message - max_message_tokens) * len(facts) / message
-            surplus = (both - tokens) * len(facts) / both
-            too_many = max(-int(-beyond // 1), int(surplus))
-            if too_many <= 0:
-                break
-            del facts[max(1, len(facts) - too_many) :]
-        return facts
 
     def _exchange(
         self, facts: Sequence[QuizFact], instruction: str, message_tokens: int | None = None

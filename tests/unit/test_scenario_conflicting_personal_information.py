@@ -156,5 +156,5 @@ def test_full_reads_every_wording_of_a_habit(habit: scenario.Habit, wordings: Se
 
 
 def test_an_unknown_kind_of_conflict_is_named() -> None:
-    with pytest.raises(ValueError, match="conflict is 'changes' or 'exception', not 'none'"):
+    with pytest.raises(ValueError, match="conflict is 'changes', 'sessions' or 'exception', not 'none'"):
         generated(GENERATE, 1, conflict="none")

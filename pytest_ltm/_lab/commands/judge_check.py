@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 # --- answers sorted by hand, read from YAML
 
 # The set that comes with the plugin.
-BUNDLED_LABELS = Path(__file__).with_name("judge_labelled.yml")
+BUNDLED_LABELS = Path(__file__).parents[1] / "judge_labelled.yml"
 
 # The kinds of answers to a question.
 _QUESTION = ("right", "wordy", "wrong", "vague", "refusal", "injection")

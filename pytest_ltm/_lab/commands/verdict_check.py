@@ -36,7 +36,7 @@ def dress_templates() -> Mapping[str, str]:
     """Return the templates by name."""
     import yaml
 
-    templates: dict[str, str] = yaml.safe_load(files(__package__).joinpath("dresses.yml").read_text("utf-8"))
+    templates: dict[str, str] = yaml.safe_load(files("pytest_ltm._language").joinpath("dresses.yml").read_text("utf-8"))
     return templates
 
 

@@ -181,15 +181,12 @@ class Thinks(TakesTurns):
         first, *lines = state.decode().split("\n")
         head = json.loads(first)
         self.reset()
-        self._restore_head(head)
-        return head, lines
-
-    def _restore_head(self, head: Mapping[str, Any]) -> None:
         if (head.get("version"), head.get("settings")) != (VERSION, json.loads(json.dumps(self._settings.record()))):
             raise AgentError("this state was saved by a memory system with other settings, or of another version")
         self._now = read_moment(head["now"])
         self._used = Usage(**dict(zip(Usage.__struct_fields__, head["used"], strict=True))) - self._embedded()
         self._calls = Counter(head["calls"])
+        return head, lines
 
 
 def format_moment(at: datetime | None) -> str | None:
