@@ -337,7 +337,7 @@ def test_each_kind_is_played_and_the_oracle_is_never_wrong(
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the described formats are not beside the project")
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_described_sample_of_each_kind_is_played(kind: str, pytester: pytest.Pytester) -> None:
-    suite = opened(kind, SHARED / kind)
+    suite = KINDS[kind].open(SHARED / kind, {}, seed=0, cache=pytester.path / "cache")
     asked = [place for entry in suite.suite.entries for place in suite.places(entry.name)]
     run = pytester.runpytest_subprocess(f"--ltm-suite={kind}", f"--ltm-data={SHARED / kind}", "--ltm-agent=full", "-q")
     outcomes = run.parseoutcomes()
