@@ -44,7 +44,7 @@ if importlib.util.find_spec("hypothesis"):
         database=DirectoryBasedExampleDatabase(".hypothesis/examples"),
         max_examples=2_000,
     )
-    settings.register_profile("merge", settings.get_profile("steady"), max_examples=25)  # a quarter
+    settings.register_profile("merge", settings.get_profile("steady"), max_examples=10)  # a tenth
     settings.load_profile("steady")
 
 RUNS = ("tests/plugin/*", "tests/unit/test_init.py*")

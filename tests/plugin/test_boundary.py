@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from conftest import Project
     from json_server import Post
 
-pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=8)
 
 VALUE = "pl4nted/Heron+42?vÄlue&so-on"
 KEY = "MIIEvQIBADANBgkqhkiG9w0BAQEF\nAASCBKcwggSjAgEAAoIBAQC7VJTU"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from _pytest.pytester import RunResult
     from conftest import Project
 
-pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=8)
 
 SCENARIOS = """
 import pytest

@@ -13,7 +13,7 @@ from run_folders import latest_run
 if TYPE_CHECKING:
     from conftest import Project
 
-pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=8)
 
 FOUR = """
 import pytest

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from chat_server import ChatServer
     from conftest import Project
 
-pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=8)
 
 BOTS = """
 import json, os, pathlib

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from conftest import Project
 
-pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=8)
 
 SUITE = ("--ltm-suite=standard", "--ltm-examples=1")
 BOT = """

@@ -20,7 +20,7 @@ from pytest_ltm._cli import main
 if TYPE_CHECKING:
     from conftest import Project
 
-pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=8)
 
 QUITS = """
 import os

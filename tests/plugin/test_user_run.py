@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from chat_server import ChatServer
 
-pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
+pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=8)
 
 # pytester forgets what a run in this process imports.
 for _name in ("filelock", "tenacity", "pytest_ltm._calls"):

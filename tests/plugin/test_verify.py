@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from conftest import Project
 
-pytestmark = [pytest.mark.slow, pytest.mark.nightly("whole runs: each test has its turn within days", every=4)]
+pytestmark = [pytest.mark.slow, pytest.mark.nightly("whole runs: each test has its turn within days", every=8)]
 OWN = """
 def test_cat(ltm):
     ltm.say("My cat is Kelvin.")

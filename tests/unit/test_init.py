@@ -13,7 +13,7 @@ from pytest_ltm._cli.init import TEMPLATE_FILES
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.nightly("whole runs of what is written: each test has its turn within days", every=4)
+pytestmark = pytest.mark.nightly("whole runs of what is written: each test has its turn within days", every=8)
 
 WRITTEN = ["ltm_agent.py", "test_ltm_appointment.py", ".github/workflows/ltm.yml", ".gitignore"]
 
