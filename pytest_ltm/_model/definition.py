@@ -155,9 +155,10 @@ def _step_to_json(step: Step) -> dict[str, Any]:
             more |= {"alone": step.alone} if step.alone is not None else {}
             more |= {"images": list(step.images)} if step.images else {}
         if isinstance(step, Say) and step.tells:
-            more["tells"] = dict(step.tells)
+            # a word of another language is a str with its forms, which JSON has no place for
+            more["tells"] = {str(about): value if value is None else str(value) for about, value in step.tells.items()}
         elif isinstance(step, Ask) and step.tells:
-            more["tells"] = {subject: list(values) for subject, values in step.tells.items()}
+            more["tells"] = {str(about): list(map(str, values)) for about, values in step.tells.items()}
         return {**text, **about, **more}
     if isinstance(step, Wait):
         data: dict[str, Any] = {}

@@ -7,10 +7,12 @@ import random
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
 from pytest_ltm import Ask, Definition, Say
 from pytest_ltm._language.words import has_value
+from pytest_ltm._model.definition import to_json
 from pytest_ltm._model.suite import scenario_names
 
 if TYPE_CHECKING:
@@ -79,3 +81,13 @@ def test_the_page_names_the_scenarios_that_tell_sentences() -> None:
     line = next(line for line in PAGE.read_text(encoding="utf-8").splitlines() if "tell sentences" in line)
 
     assert {name for name in scenario_names() if f"`{name}`" in line} == SENTENCES
+
+
+@pytest.mark.parametrize("language", ["de", "es", "fr", "zh"])
+def test_what_is_told_in_another_language_is_written_as_json(language: str) -> None:
+    for name in ("colours", "shopping_list"):
+        [definition] = made(name, 1, language=language)
+        [*steps] = msgspec.json.decode(msgspec.json.encode(to_json(definition)))["steps"]
+        assert [step["tells"] for step in steps if "tells" in step] == [
+            step.tells for step in definition.steps if isinstance(step, Say) and step.tells
+        ]
