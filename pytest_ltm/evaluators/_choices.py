@@ -14,12 +14,13 @@ from pytest_ltm._language.numbers import COUNTS, ORDINALS
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.proof import Proof, prove
 from pytest_ltm._language.words import casefold_plain, evidence_snippet, plain_words, space_delimited
+from pytest_ltm._model.score import Scoring  # noqa: TC001 - the signature of a struct names it
 from pytest_ltm.evaluators._rules import LEXICON, Ruled, last_answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pytest_ltm._model.score import Score, Scoring
+    from pytest_ltm._model.score import Score
 
 
 _DIGITS = lazy_pattern(r"\d+")

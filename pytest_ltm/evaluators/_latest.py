@@ -15,12 +15,13 @@ from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.proof import prove
 from pytest_ltm._language.recital import REPEATS, recites_messages
 from pytest_ltm._language.words import BULLET, excerpt_around, plain_words
+from pytest_ltm._model.score import Scoring  # noqa: TC001 - the signature of a struct names it
 from pytest_ltm.evaluators._rules import LEXICON, Ruled, last_answer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_ltm._model.score import Score, Scoring
+    from pytest_ltm._model.score import Score
 
 
 COLOURS = LEXICON.words("latest colours")

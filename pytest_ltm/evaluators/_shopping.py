@@ -17,10 +17,11 @@ from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.recital import REPEATS, recites_messages, repeats_told
 from pytest_ltm._language.refusal import only_offers_example
 from pytest_ltm._language.words import BULLET, casefold_plain, evidence_snippet, plain_words, word_stem
+from pytest_ltm._model.score import Scoring  # noqa: TC001 - the signature of a struct names it
 from pytest_ltm.evaluators._rules import LEXICON, Ruled, last_answer
 
 if TYPE_CHECKING:
-    from pytest_ltm._model.score import Score, Scoring
+    from pytest_ltm._model.score import Score
 
 Item: TypeAlias = tuple[str, int]
 Matches: TypeAlias = Callable[[str, str], bool]

@@ -103,3 +103,12 @@ def test_examples_are_found() -> None:
         name for name, value in EXPORTED.items() if any(test.examples for test in finder.find(value, name))
     }
     assert {name.rpartition(".")[2] for name in with_examples} >= {"Definition", "Score", "duration", "run_scenario"}
+
+
+@pytest.mark.parametrize("package", [*PACKAGES, "pytest_ltm.evaluators"])
+def test_the_signature_of_a_public_class_can_be_shown(package: str) -> None:
+    module = importlib.import_module(package)
+    classes = [value for value in (getattr(module, name) for name in module.__all__) if inspect.isclass(value)]
+    assert classes
+    for value in classes:
+        assert "(" in str(inspect.signature(value))  # of a struct, its annotations must be there at run time
