@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm._model.scenario import Ask, Definition, Say, Step, Wait
 from pytest_ltm._storage.disk import read_regular
 from pytest_ltm._storage.errors import DefinitionError
-from pytest_ltm._storage.schema import Field, show_value
+from pytest_ltm._storage.schema import Field, indented_json, show_value
 from pytest_ltm._storage.secrets import dump_json_redacted
 
 if TYPE_CHECKING:
@@ -106,9 +106,7 @@ def write_definition(path: str | Path, definition: Definition) -> None:
 
 def format_json(data: Mapping[str, Any]) -> str:
     """Return JSON for people, without secrets: in the order given, two spaces of indent, a newline at the end."""
-    return (
-        dump_json_redacted(data, lambda given: json.dumps(given, indent=2, ensure_ascii=False, allow_nan=False)) + "\n"
-    )
+    return dump_json_redacted(data, lambda given: indented_json(given, indent=2)) + "\n"
 
 
 def read_definition_file(path: str | Path) -> Definition:

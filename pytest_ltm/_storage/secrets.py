@@ -150,18 +150,24 @@ class _Known:
         self._environment = environment
         self._values: set[tuple[str, str]] = set()
         self._forms = _Forms({}, {})
-        self._seen: tuple[list[Any], frozenset[Any], dict[Any, Any]] | None = None
-        """The names that were there, and the values of those named like secrets, as the process holds them."""
+        self._names: set[Any] = set()
+        """The names of all variables so far, as the process holds them: as text or bytes."""
+        self._secrets: dict[Any, str] = {}
+        """Those of them that are named like secrets -> as text."""
 
     def forms(self) -> _Forms:
         """Return the forms of all values."""
-        now = getattr(self._environment, "_data", None)  # to compare is much faster than to look through
-        if now is not None and self._is_as_seen(now):
-            return self._forms
-        self._seen = None if now is None else (list(now), frozenset(now), _of_secrets(now))
-        for name in self._environment:
-            if is_secret_name(name):
-                self.add(name, self._environment.get(name, ""))
+        # What os.environ holds: to decode every variable for every text would take longer than to look for secrets.
+        now: Mapping[Any, Any] = getattr(self._environment, "_data", self._environment)
+        if not now.keys() <= self._names:  # else pytest has just changed a variable of its own, as at every phase
+            for held in now.keys() - self._names:
+                name = held if isinstance(held, str) else os.fsdecode(held)
+                if is_secret_name(name):
+                    self._secrets[held] = name
+            self._names |= now.keys()
+        for held, name in self._secrets.items():
+            if held in now:
+                self.add(name, now[held] if isinstance(now[held], str) else os.fsdecode(now[held]))
         return self._forms
 
     def add(self, name: str, value: str) -> None:
@@ -179,22 +185,6 @@ class _Known:
             self._forms.plain.setdefault(form, name)
         for form in _encoded_forms(value):
             (self._forms.encoded if _may_be_encoded(form) else self._forms.plain).setdefault(form, name)
-
-    def _is_as_seen(self, now: Mapping[Any, Any]) -> bool:
-        # pytest changes a variable of its own at every switch: whatever is not named like a secret may change.
-        if self._seen is None:
-            return False
-        order, names, secrets = self._seen
-        return (list(now) == order or now.keys() == names) and secrets.items() <= now.items()
-
-
-def _of_secrets(data: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Return the variables that are named like secrets, of those that a process holds as text or bytes."""
-    return {
-        name: value
-        for name, value in data.items()
-        if is_secret_name(name if isinstance(name, str) else os.fsdecode(name))
-    }
 
 
 _KNOWN = _Known(os.environ)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
@@ -62,7 +63,6 @@ from pytest_ltm.plugin.state import TRACES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
     from random import Random
 
     from pytest_ltm._calls.retry import Failed
@@ -430,11 +430,11 @@ def write_plan(folder: Path, plan: Plan) -> None:
     """Write a plan, and its definitions so that they can be played."""
     data = plan.to_json()
     write_whole(folder / "plan.json", json_text(data).encode())
-    definitions = folder / "definitions"
+    definitions = Path(os.path.normpath(folder / "definitions"))
     for example, written in zip(plan.examples, data["examples"], strict=True):
         if example.definition is not None:
             path = definitions / example.scenario / f"{example.example}.def.json"
-            if not path.resolve().is_relative_to(definitions.resolve()):
+            if not Path(os.path.normpath(path)).is_relative_to(definitions):
                 raise DefinitionError(f"the scenario {example.scenario!r} cannot be the name of a folder")
             path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(path, _definition.format_json(written["definition"]).encode())

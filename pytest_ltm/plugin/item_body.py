@@ -283,35 +283,38 @@ class ItemBody(GreenBody):
         )
 
     def _call(self, ending: Ending, result: ScenarioResult) -> pytest.TestReport:
+        error = self._error(ending, result)
+
         def replay() -> None:
             if self._stretch is not None:
                 self._stretch.restore_log_records()
-            if ending.error is not None:
-                error = ending.error
-            elif not isinstance(ending.verdict, Score):
-                kind = UNDECIDED if result.cause == UNDECIDED else "unscored"
-                error = pytest.skip.Exception(f"{kind}: {result.reason}", _use_item_location=True)
-            elif result.outcome == "passed" or self._gated:
-                error = None
-            else:
-                error = self.assertion or BelowThreshold(self.failure_text, pytrace=False)
             if error is not None:
                 raise error
 
         self.item.runtest = replay  # type: ignore[method-assign]
+        if isinstance(error, BelowThreshold):
+            internals.show_text_alone(self.item, error)
         try:
             report = internals.run_phase(self.item, "call")
         finally:
             self.item.runtest = self._runtest  # type: ignore[method-assign]
-        crash = getattr(report.longrepr, "reprcrash", None)
-        if crash is not None and self.assertion is None and ending.error is None:  # else it says where the test raised
-            crash.path, crash.lineno = str(self.item.path), (self.item.location[1] or 0) + 1
-            crash.message = crash.message.partition("\n")[0]
+            vars(self.item).pop("repr_failure", None)
         report.duration = 0.0 if self._stretch is None else self._stretch.spent.seconds
         if result.outcome == "failed" and report.passed:  # travels to xdist's controller with the report
             vars(report)["ltm_scored"] = result.score
             report.sections.append(("score below the threshold", self.failure_text))
         return report
+
+    def _error(self, ending: Ending, result: ScenarioResult) -> BaseException | None:
+        """Return what pytest shall see the test raise."""
+        if ending.error is not None:
+            return ending.error
+        if not isinstance(ending.verdict, Score):
+            kind = UNDECIDED if result.cause == UNDECIDED else "unscored"
+            return pytest.skip.Exception(f"{kind}: {result.reason}", _use_item_location=True)
+        if result.outcome == "passed" or self._gated:
+            return None
+        return self.assertion or BelowThreshold(self.failure_text, pytrace=False)
 
     @property
     def _gated(self) -> bool:
@@ -347,9 +350,6 @@ class ItemBody(GreenBody):
         own = own_thread()
         if own is not None and PATCHING in fixture_names(self.item):
             (own.wait_for_turn if begin else own.leave)(PATCHING)
-
-
-BelowThreshold.__module__ = "builtins"  # pytest shows the module of any other
 
 
 class SetupFailed(Exception):

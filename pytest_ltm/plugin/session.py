@@ -35,7 +35,7 @@ from pytest_ltm.plugin.conversation_setup import ConversationInputs
 from pytest_ltm.plugin.costs import RunCosts
 from pytest_ltm.plugin.internals import setup as _internals
 from pytest_ltm.plugin.internals.item_context import CapturedStreams
-from pytest_ltm.plugin.item_body import BelowThreshold, ItemBody
+from pytest_ltm.plugin.item_body import ItemBody
 from pytest_ltm.plugin.items import LTM_ITEM, UNWRITTEN, items_by_conversation
 from pytest_ltm.plugin.options import name_option_in_errors
 from pytest_ltm.plugin.planning import plan_for
@@ -570,13 +570,8 @@ class LtmRun:
     # --- living with others
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(
-        self, item: pytest.Item, call: pytest.CallInfo[None]
-    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Show the conversation below the traceback of a failed assertion."""
-        error = call.excinfo
-        if error is not None and isinstance(error.value, BelowThreshold) and not self.config.getoption("fulltrace"):
-            error.traceback = error.traceback[-1:]  # nobody sees any of it, and pytest takes long to filter it
         report = yield
         body = item.stash.get(LANE, None)
         if body is not None and report.failed and body.assertion is not None and report.when == "call":

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+from _pytest._code.code import ExceptionChainRepr, ReprEntry, ReprFileLocation, ReprTraceback
 from _pytest.fixtures import get_scope_package
 from _pytest.nodes import Node
 from _pytest.runner import SetupState, call_and_report, check_interactive_exception, show_test_item
@@ -226,6 +227,16 @@ def _users_frames(traceback: types.TracebackType | None) -> types.TracebackType 
 def run_phase(item: pytest.Item, when: Any, **arguments: Any) -> pytest.TestReport:
     """Run one phase of an item with all hooks, and return its report without logging it."""
     return call_and_report(item, when, log=False, **arguments)
+
+
+def show_text_alone(item: pytest.Item, error: BaseException) -> None:
+    """Have this error shown as its text, at the item's test: no traceback leads to a verdict, and one takes long."""
+    text = str(error)
+    headline = f"{type(error).__name__}: {text}".partition("\n")[0]
+    crash = ReprFileLocation(str(item.path), (item.location[1] or 0) + 1, headline)
+    entry = ReprEntry(text.split("\n"), None, None, None, "value")
+    shown = ExceptionChainRepr([(ReprTraceback([entry], None, "value"), crash, None)])
+    vars(item)["repr_failure"] = lambda _: shown
 
 
 def say_body_in_junit(config: pytest.Config, report: pytest.TestReport) -> None:
