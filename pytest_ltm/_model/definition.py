@@ -14,11 +14,9 @@ from pytest_ltm._storage.schema import Field, show_value
 from pytest_ltm._storage.secrets import dump_json_redacted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
 
-# The fields of a definition file; only `steps` must be there.
-FIELDS = ("steps", "expected", "parameters", "replies")
 # The fields that a step may have: exactly one of the first three.
 STEP_FIELDS = ("say", "ask", "wait", "about", "user", "alone", "images", "tells")
 
@@ -28,9 +26,7 @@ def to_json(definition: Definition) -> dict[str, Any]:
     data: dict[str, Any] = {"steps": [_step_to_json(step) for step in definition.steps]}
     data["expected"] = Field(definition.expected, "definition", "expected").json()
     data["parameters"] = Field(dict(definition.parameters), "definition", "parameters").json()
-    if definition.replies:
-        data["replies"] = list(definition.replies)
-    return data
+    return data | ({"replies": list(definition.replies)} if definition.replies else {})
 
 
 def from_json(data: object, *, where: str) -> Definition:
@@ -40,63 +36,52 @@ def from_json(data: object, *, where: str) -> Definition:
 
 def read_definition(top: Field) -> Definition:
     """Return the definition that stands at a place in a file."""
-    fields = top.mapping(FIELDS, required=("steps",))
-    steps = tuple(read_step(step) for step in fields["steps"].items("steps"))
-    expected = fields["expected"].json() if "expected" in fields else None
-    parameters: dict[str, Any] = {}
-    if "parameters" in fields:
-        fields["parameters"].mapping()
-        parameters = fields["parameters"].json()
-    given = fields["replies"].items("texts") if "replies" in fields else ()
-    replies = tuple("" if reply.value == "" else reply.text() for reply in given)
-    return Definition(steps=steps, expected=expected, parameters=parameters, replies=replies)
+    return Definition(**top.read_fields(_FIELDS, required=("steps",)))
 
 
-def read_step(step: Field) -> Step:
+def read_step(step: Field, kind: str) -> Step:
     """Return the say, ask or wait that stands at a place in a file."""
-    kind = step_kind(step)
     if kind == "wait":
-        return read_wait(step.mapping((kind,))[kind])
-    fields = step.mapping(
-        ("ask", "about", "user", "alone", "images", "tells") if kind == "ask" else (kind, "user", "tells")
-    )
-    user = fields["user"].text() if "user" in fields else ""
-    if kind == "say":
-        return Say(fields["say"].text(), user=user, tells=read_tells(fields))
-    return Ask(
-        fields["ask"].text(),
-        fields["about"].texts() if "about" in fields else (),
-        user=user,
-        alone=fields["alone"].boolean() if "alone" in fields else None,
-        images=fields["images"].texts() if "images" in fields else (),
-        tells={about: one.texts() for about, one in fields["tells"].mapping().items()} if "tells" in fields else {},
-    )
+        return Wait(**step.mapping((kind,))[kind].read_fields(_WAIT))
+    values = step.read_fields(_SAY if kind == "say" else _ASK)
+    return (Say if kind == "say" else Ask)(values.pop(kind), **values)
 
 
-def read_tells(fields: Mapping[str, Field]) -> dict[str, str | None]:
+def _read_told_values(field: Field) -> dict[str, str | None]:
     """Return the values that a step tells, by what they are about; null withdraws one."""
-    told = fields["tells"].mapping() if "tells" in fields else {}
-    return {subject: None if value.value is None else value.text() for subject, value in told.items()}
+    return {subject: None if value.value is None else value.text() for subject, value in field.mapping().items()}
 
 
-def step_kind(step: Field, known: Iterable[str] = STEP_FIELDS) -> str:
+# The fields of a definition file, of its steps and of a wait, and how each is read.
+_SAY: Mapping[str, Callable[[Field], Any]] = {"say": Field.text, "user": Field.text, "tells": _read_told_values}
+_ASK: Mapping[str, Callable[[Field], Any]] = {
+    "ask": Field.text,
+    "about": Field.texts,
+    "user": Field.text,
+    "alone": Field.boolean,
+    "images": Field.texts,
+    "tells": lambda field: {about: values.texts() for about, values in field.mapping().items()},
+}
+_WAIT: Mapping[str, Callable[[Field], Any]] = {
+    "span": lambda field: field.number(0, 1, "a share of the memory span"),
+    "tokens": Field.whole,
+    "time": Field.duration,
+    "history": Field.whole,
+}
+_FIELDS: Mapping[str, Callable[[Field], Any]] = {
+    "steps": lambda field: tuple(read_step(step, step_kind(step)) for step in field.items("steps")),
+    "expected": Field.json,
+    "parameters": Field.json_mapping,
+    "replies": lambda field: tuple(reply.text_or_empty("a non-empty text") for reply in field.items("texts")),
+}
+
+
+def step_kind(step: Field, known: Collection[str] = STEP_FIELDS) -> str:
     """Return which of `say`, `ask` and `wait` a step is: exactly one of them."""
     kinds = [name for name in step.mapping(known) if name in ("say", "ask", "wait")]
     if len(kinds) != 1:
         raise step.error("one step with exactly one of say, ask and wait")
     return kinds[0]
-
-
-def read_wait(wait: Field) -> Wait:
-    """Return the wait that stands at a place in a file; without conditions it only lets others speak."""
-    fields = wait.mapping(("span", "tokens", "time", "history"))
-    share = "a share of the memory span"
-    return Wait(
-        span=fields["span"].number(0, 1, share) if "span" in fields else 0.0,
-        tokens=fields["tokens"].whole() if "tokens" in fields else 0,
-        time=fields["time"].duration() if "time" in fields else timedelta(0),
-        history=fields["history"].whole() if "history" in fields else 0,
-    )
 
 
 def write_definition(path: str | Path, definition: Definition) -> None:
@@ -147,31 +132,22 @@ def time_to_json(time: timedelta) -> str:
 
 
 def _step_to_json(step: Step) -> dict[str, Any]:
-    if isinstance(step, (Say, Ask)):
-        text = {"say": step.text} if isinstance(step, Say) else {"ask": step.text}
-        about = {"about": list(step.about)} if isinstance(step, Ask) and step.about else {}
-        more: dict[str, Any] = {"user": step.user} if step.user else {}
-        if isinstance(step, Ask):
-            more |= {"alone": step.alone} if step.alone is not None else {}
-            more |= {"images": list(step.images)} if step.images else {}
-        if isinstance(step, Say) and step.tells:
+    match step:
+        case Wait():
+            time = step.time and time_to_json(step.time)
+            wait = {"span": float(step.span), "tokens": step.tokens, "time": time, "history": step.history}
+            return {"wait": {name: value for name, value in wait.items() if value}}
+        case Say():
             # a word of another language is a str with its forms, which JSON has no place for
-            more["tells"] = {str(about): value if value is None else str(value) for about, value in step.tells.items()}
-        elif isinstance(step, Ask) and step.tells:
-            more["tells"] = {str(about): list(map(str, values)) for about, values in step.tells.items()}
-        return {**text, **about, **more}
-    if isinstance(step, Wait):
-        data: dict[str, Any] = {}
-        if step.span:
-            data["span"] = float(step.span)
-        if step.tokens:
-            data["tokens"] = step.tokens
-        if step.time:
-            data["time"] = time_to_json(step.time)
-        if step.history:
-            data["history"] = step.history
-        return {"wait": data}
-    raise DefinitionError(f"definition: steps: expected Say, Ask or Wait, got {show_value(step)}.")
+            tells: Any = {str(about): value if value is None else str(value) for about, value in step.tells.items()}
+            data = {"say": step.text, "user": step.user, "tells": tells}
+        case Ask():
+            tells = {str(about): list(map(str, values)) for about, values in step.tells.items()}
+            data = {"ask": step.text, "about": list(step.about), "user": step.user, "alone": step.alone}
+            data |= {"images": list(step.images), "tells": tells}
+        case _:
+            raise DefinitionError(f"definition: steps: expected Say, Ask or Wait, got {show_value(step)}.")
+    return {name: value for name, value in data.items() if value or value is False}
 
 
 def _not_finite(name: str) -> object:

@@ -3,45 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from pytest_ltm._language.words import has_phrase, plain_words, space_delimited
-from pytest_ltm._model.definition import STEP_FIELDS, read_tells, read_wait, step_kind
+from pytest_ltm._model.definition import STEP_FIELDS, read_step, step_kind
 from pytest_ltm._model.scenario import Ask, Definition, Say, Step, Wait
-from pytest_ltm._storage import schema as _yaml
 from pytest_ltm._storage.errors import did_you_mean
-from pytest_ltm._storage.schema import Field, show_value
+from pytest_ltm._storage.schema import Field, load_yaml, show_value
 
 if TYPE_CHECKING:
-    from datetime import timedelta
+    from pytest_ltm._model.handle import Ltm
 
 
 # How the name of a scenario file ends; other YAML files are never touched.
 SUFFIX = ".ltm.yml"
-
-
-class Handle(Protocol):
-    """What a scenario needs of the conversation: `pytest_ltm.Ltm` is one."""
-
-    def say(self, text: str, *, user: str = "", tells: Mapping[str, str | None] | None = None) -> str:
-        """Tell the agent something."""
-        ...
-
-    def ask(self, text: str, about: Iterable[str] = (), *, answer: str | None = None, user: str = "") -> str:
-        """Ask the agent something and return its answer."""
-        ...
-
-    def wait(self, *, span: float, tokens: int, time: timedelta) -> None:
-        """Let others speak."""
-        ...
-
-    def check(self, label: str, ok: bool) -> object:
-        """Note one part of the score."""
-        ...
 
 
 class YamlCheck(Struct, frozen=True):
@@ -103,11 +82,9 @@ class YamlScenario(Struct, frozen=True, kw_only=True):
 
 def load_yaml_scenario(path: str | Path) -> YamlScenario:
     """Return the scenario in a file; DefinitionError names file, line, field and what was expected."""
-    top = _yaml.load_yaml(path)
-    fields = top.mapping(("name", "description", "steps", *MARKER), required=("steps",))
-    steps = tuple(_parse_step(step) for step in fields["steps"].items("steps"))
-    field = fields["steps"]
-    texts: list[str] = []
+    top = load_yaml(path)
+    values = top.read_fields(_FIELDS | MARKER, required=("steps",))
+    steps, field, texts = values["steps"], top.child("steps"), list[str]()
     for i, item in enumerate(steps):
         if isinstance(item.step, Say):
             texts.append(item.step.text)
@@ -118,17 +95,15 @@ def load_yaml_scenario(path: str | Path) -> YamlScenario:
     if not any(item.checks for item in steps):
         raise field.fault("no question has an `expect:`, so there is nothing to score.")
     return YamlScenario(
-        name=fields["name"].name()
-        if "name" in fields
-        else re.sub(r"\W", "_", Path(path).name.removesuffix(SUFFIX), flags=re.ASCII),
+        name=values.get("name") or re.sub(r"\W", "_", Path(path).name.removesuffix(SUFFIX), flags=re.ASCII),
         path=str(path),
-        description=fields["description"].text() if "description" in fields else "",
-        marker={key: read(fields[key]) for key, read in MARKER.items() if key in fields},
+        description=values.get("description", ""),
+        marker={key: values[key] for key in MARKER if key in values},
         steps=steps,
     )
 
 
-def play_yaml_scenario(scenario: YamlScenario, ltm: Handle) -> None:
+def play_yaml_scenario(scenario: YamlScenario, ltm: Ltm) -> None:
     """Perform the scenario: each expectation is one check."""
     for item in scenario.steps:
         step = item.step
@@ -143,23 +118,19 @@ def play_yaml_scenario(scenario: YamlScenario, ltm: Handle) -> None:
 
 
 def _parse_step(field: Field) -> YamlStep:
-    kind = step_kind(field, (*STEP_FIELDS, "expect"))
-    line = field.line or 1
-    if kind == "wait":
-        return YamlStep(read_wait(field.mapping((kind,))[kind]), line)
-    fields = field.mapping(("ask", "about", "user", "expect") if kind == "ask" else (kind, "user", "tells"))
-    user = fields["user"].text() if "user" in fields else ""
-    if kind == "say":
-        return YamlStep(Say(fields["say"].text(), user=user, tells=read_tells(fields)), line)
-    question = Ask(fields["ask"].text(), fields["about"].texts() if "about" in fields else (), user=user)
-    return YamlStep(question, line, _parse_checks(fields["expect"]) if "expect" in fields else ())
+    kind, line = step_kind(field, (*STEP_FIELDS, "expect")), field.line or 1
+    if kind != "ask":
+        return YamlStep(read_step(field, kind), line)
+    values = field.read_fields(_QUESTION)
+    checks = values.pop("expect", ())
+    return YamlStep(Ask(values.pop("ask"), **values), line, checks)
 
 
 def _parse_checks(field: Field) -> tuple[YamlCheck, ...]:
     items = [field] if isinstance(field.value, Mapping) else field.items("checks")
     if not items:
         raise field.error(f"at least one check: {', '.join(KINDS)}")
-    return tuple(_parse_check(item) for item in items)
+    return tuple(map(_parse_check, items))
 
 
 def _parse_check(field: Field) -> YamlCheck:
@@ -167,14 +138,12 @@ def _parse_check(field: Field) -> YamlCheck:
     kinds = [kind for kind in KINDS if kind in fields]
     if len(kinds) != 1:
         raise field.error(f"a check with exactly one of {', '.join(KINDS)}")
-    kind = kinds[0]
+    [kind] = kinds
     texts = fields[kind].texts()
-    wordless = [text for text in texts if not plain_words(text)]
-    if wordless or not texts:
+    if not texts or not all(map(plain_words, texts)):
         raise fields[kind].error("texts with at least one letter or digit, because words are compared")
-    if "label" in fields:
-        return YamlCheck(fields["label"].text(), kind, texts, field.line or 1)
-    return YamlCheck(f"{KINDS[kind]} {', '.join(map(repr, texts))}", kind, texts, field.line or 1)
+    label = fields["label"].text() if "label" in fields else f"{KINDS[kind]} {', '.join(map(repr, texts))}"
+    return YamlCheck(label, kind, texts, field.line or 1)
 
 
 def _check_question(field: Field, question: Ask, texts: list[str]) -> None:
@@ -186,25 +155,28 @@ def _check_question(field: Field, question: Ask, texts: list[str]) -> None:
             raise field.fault(f"`about` names a text that was not said before: {show_value(text)}.{cure}")
 
 
-def _parse_skills(field: Field) -> str:
-    return ",".join(field.texts())
-
-
-def _parse_version(field: Field) -> str:
-    return str(field.value) if isinstance(field.value, int | float) else field.text()
-
-
+_QUESTION: Mapping[str, Callable[[Field], Any]] = {
+    "ask": Field.text,
+    "about": Field.texts,
+    "user": Field.text,
+    "expect": _parse_checks,
+}
+_FIELDS: dict[str, Callable[[Field], Any]] = {
+    "name": Field.name,
+    "description": Field.text,
+    "steps": lambda field: tuple(map(_parse_step, field.items("steps"))),
+}
 # The marker's keywords that a file may give, and how each is read.
-MARKER: Mapping[str, Callable[[Field], Any]] = {
+MARKER: dict[str, Callable[[Field], Any]] = {
     "examples": lambda field: field.whole(least=1),
     "span": Field.tokens,
-    "skills": _parse_skills,
+    "skills": lambda field: ",".join(field.texts()),
     "threshold": lambda field: field.number(0, 1),
     "floor": lambda field: field.number(0, 1),
     "pass_k": lambda field: field.whole(least=1),
     "incompatible": lambda field: list(field.texts()),
     "requires": lambda field: list(field.texts()),
-    "version": _parse_version,
+    "version": lambda field: str(field.value) if isinstance(field.value, int | float) else field.text(),
     "reset": Field.text,
 }
 
