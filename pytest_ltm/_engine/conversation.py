@@ -12,9 +12,20 @@ from pytest_ltm._journal import events
 from pytest_ltm._journal.result import KeptVerdict, ended_early
 from pytest_ltm._model.filler import FillerExchange
 from pytest_ltm._model.scenario import Ask, NewSession, Request, Say, Wait, Watch
-from pytest_ltm._model.schedule import Agenda, AgendaEntry, Fill, Finish, JumpTime, ResumeLane, Start, Tell
+from pytest_ltm._model.schedule import (
+    NO_USERS,
+    Agenda,
+    AgendaEntry,
+    Fill,
+    Finish,
+    JumpTime,
+    ResumeLane,
+    Start,
+    Tell,
+    cannot_come_back,
+    session_rhythm,
+)
 from pytest_ltm._model.score import Unscored
-from pytest_ltm._model.sessions import NO_USERS, cannot_come_back, session_rhythm
 from pytest_ltm._model.told_history import split_by_tokens
 from pytest_ltm._storage.errors import (
     AgentFault,

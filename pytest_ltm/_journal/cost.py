@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ltm._model.agent import Usage
-    from pytest_ltm._storage.shared_json import Shared
+    from pytest_ltm._storage.locks import Shared
 
 
 MILLION = 1_000_000

@@ -18,8 +18,7 @@ from msgspec.structs import replace
 from pytest_ltm._journal import codec
 from pytest_ltm._journal.checksum_chain import Chain, find_damages, strip_checksum
 from pytest_ltm._journal.codec import JournalRecord, NonNegativeInt, RecordCodec, whole_lines
-from pytest_ltm._model.agent import Mishap, Usage
-from pytest_ltm._model.memory import MemoryOperation
+from pytest_ltm._model.agent import MemoryOperation, Mishap, Usage
 from pytest_ltm._model.transcript import Kind
 from pytest_ltm._storage.disk import read_regular
 from pytest_ltm._storage.errors import LtmError

@@ -10,8 +10,7 @@ from textwrap import shorten
 from types import NoneType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from pytest_ltm._model.judge_prompts import PROMPTS
-from pytest_ltm._model.ltm_judge import Opinion, ask_judge
+from pytest_ltm._model.ltm_judge import PROMPTS, Opinion, ask_judge
 from pytest_ltm._model.scenario import Ask, Definition, NewSession, Request, Say, Step, Wait, Watch, Watcher
 from pytest_ltm._model.score import Check, Replies, Score, Scoring, Unscored, undecided_if_open, with_bounds
 from pytest_ltm._model.simulated_user import TURNS, LtmUser

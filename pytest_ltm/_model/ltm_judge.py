@@ -7,21 +7,21 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from msgspec import Struct
 
 from pytest_ltm._language import speech
 from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm._model.judge_prompts import PROMPTS
-from pytest_ltm._model.judge_request import CUT
+from pytest_ltm._model.judge_request import CUT, JudgePrompt
 from pytest_ltm._model.score import Unscored
+from pytest_ltm._storage import schema
 from pytest_ltm._storage.errors import JudgeError, describe_error
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from pytest_ltm._model.judge_request import Inquiry, Judge, JudgePrompt
+    from pytest_ltm._model.judge_request import Inquiry, Judge
 
 
 _GRADE = lazy_pattern(
@@ -277,3 +277,23 @@ class FakeJudge:
         """Return the prepared reply to an `inquiry`."""
         self.asked.append(inquiry)
         return self.replies.get(inquiry.prompt, self.otherwise)
+
+
+# --- The prompts for a judge, by name, read from `judge_prompts.yml` beside this module.
+
+FILE = "judge_prompts.yml"
+
+
+def _read_prompts() -> Iterator[JudgePrompt]:
+    top = schema.Field(schema.load_packaged_yaml(__file__, FILE), FILE).mapping(("passages", "prompts"))
+    passages = {name: passage.text() for name, passage in top["passages"].mapping().items()}
+    for name, fields in top["prompts"].mapping().items():
+        parts = fields.mapping(("version", "text", "grades", "fail", "quoted", "thinks"), required=("version", "text"))
+        text = re.sub(r"\[(\w+)\]", lambda result: passages[result[1]], parts["text"].text())
+        others: dict[str, Any] = {part: parts[part].texts() for part in ("grades", "quoted") if part in parts}
+        others |= {part: parts[part].text() for part in ("fail", "thinks") if part in parts}
+        yield JudgePrompt(name, parts["version"].whole(least=1), text, **others)
+
+
+# `answer` and `statement` are what `ltm_judge.grade` and `ltm_judge.ask` use; the others belong to scenarios.
+PROMPTS: Mapping[str, JudgePrompt] = {prompt.name: prompt for prompt in _read_prompts()}

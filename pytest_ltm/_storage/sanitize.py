@@ -12,8 +12,7 @@ import unicodedata
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._storage.credentials import HIDDEN
-from pytest_ltm._storage.secrets import redact_secrets
+from pytest_ltm._storage.secrets import HIDDEN, redact_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from pytest_ltm._journal.judge_precheck import LEAST_CHECKS
 from pytest_ltm._language.refusal import refuses_answer
-from pytest_ltm._model.judge_prompts import PROMPTS
+from pytest_ltm._model.ltm_judge import PROMPTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

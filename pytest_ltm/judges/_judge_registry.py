@@ -13,8 +13,8 @@ from msgspec import Struct
 from pytest_ltm._calls import FORMS, names_model, suggest_provider
 from pytest_ltm._calls.retry import Retries
 from pytest_ltm._model.agent import Configured
-from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._model.judge_request import Judge
+from pytest_ltm._model.ltm_judge import PROMPTS
 from pytest_ltm._storage.dotted import DottedPath, is_dotted
 from pytest_ltm._storage.errors import ConfigurationError, JudgeError, LtmError, describe_error, did_you_mean
 from pytest_ltm._storage.secrets import redact_secrets

@@ -14,7 +14,7 @@ from pytest_ltm._journal.judge_precheck import CHECKS, FILE, JOURNAL, LEAST_CHEC
 from pytest_ltm._journal.result import Precheck
 from pytest_ltm._journal.run_file import SUMMARY
 from pytest_ltm._journal.timings import Timings
-from pytest_ltm._model.judge_prompts import PROMPTS
+from pytest_ltm._model.ltm_judge import PROMPTS
 from pytest_ltm._model.plan import definition_rng
 from pytest_ltm._model.score import Unscored
 from pytest_ltm._storage.disk import disk_fault, read_regular, write_whole

@@ -25,7 +25,7 @@ from pytest_ltm._journal.cost import (
 )
 from pytest_ltm._journal.run_file import conversations_in
 from pytest_ltm._model.agent import Promised
-from pytest_ltm._storage.shared_json import Shared
+from pytest_ltm._storage.locks import Shared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._model.judge_prompts import PROMPTS
-from pytest_ltm._model.ltm_judge import FakeJudge
+from pytest_ltm._model.ltm_judge import PROMPTS, FakeJudge
 from pytest_ltm._model.score import Score, Unscored
 from pytest_ltm._model.transcript import Exchange
 from pytest_ltm.evaluators import QuoteAtReply, RecallsJoke, SaysAtEachTrigger

@@ -12,7 +12,7 @@ from pytest_ltm._journal.journal import Journal
 from pytest_ltm._journal.judge_precheck import LEAST_CHECKS, is_miss, most_misses
 from pytest_ltm._journal.timings import Timings
 from pytest_ltm._model.agent import Reply
-from pytest_ltm._model.judge_prompts import PROMPTS
+from pytest_ltm._model.ltm_judge import PROMPTS
 from pytest_ltm.judges._connection import JudgeConnection
 from pytest_ltm.judges._hidden_checks import HiddenChecks, KnownAnswer, share_of_checks
 

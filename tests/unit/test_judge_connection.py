@@ -13,8 +13,8 @@ from pytest_ltm._calls.retry import Failed, Retries
 from pytest_ltm._journal.checksum_chain import strip_checksum
 from pytest_ltm._journal.journal import Journal
 from pytest_ltm._journal.timings import Timings
-from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._model.judge_request import Inquiry
+from pytest_ltm._model.ltm_judge import PROMPTS
 from pytest_ltm._storage.errors import JudgeError
 from pytest_ltm.judges._connection import JudgeCache, JudgeConnection
 from pytest_ltm.judges._model_calls import ModelCaller

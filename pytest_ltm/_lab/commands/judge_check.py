@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._cli.arguments import add_json
-from pytest_ltm._model.judge_prompts import PROMPTS
-from pytest_ltm._model.ltm_judge import decide_by_votes
+from pytest_ltm._model.ltm_judge import PROMPTS, decide_by_votes
 from pytest_ltm._model.score import Unscored
 from pytest_ltm._results.statistics.counts import Interval, cohen_kappa, wilson_interval
 from pytest_ltm._results.text import clip_text, one_line

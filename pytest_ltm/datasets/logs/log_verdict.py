@@ -13,8 +13,7 @@ from pytest_ltm._language.refusal import tells_nothing
 from pytest_ltm._language.rulings.gold import proven_ruling
 from pytest_ltm._language.rulings.rules import abstention_ruling
 from pytest_ltm._language.words import plain_words
-from pytest_ltm._model.judge_prompts import PROMPTS
-from pytest_ltm._model.ltm_judge import JudgeDecision, ask_judge
+from pytest_ltm._model.ltm_judge import PROMPTS, JudgeDecision, ask_judge
 from pytest_ltm._model.score import UNDECIDED, Score, Unscored
 from pytest_ltm._storage.dotted import DottedPath
 from pytest_ltm._storage.errors import ConfigurationError

@@ -23,8 +23,7 @@ from pytest_ltm._language.rulings.rules import (
 from pytest_ltm._language.rulings.stance import DOUBTFUL, FINAL, OVER, SHORT, concluding_part, doubt_of, why_rejected
 from pytest_ltm._language.rulings.wording import is_left_behind
 from pytest_ltm._language.words import plain_words
-from pytest_ltm._model.judge_prompts import PROMPTS
-from pytest_ltm._model.ltm_judge import JudgeDecision, ask_judge
+from pytest_ltm._model.ltm_judge import PROMPTS, JudgeDecision, ask_judge
 from pytest_ltm._model.score import UNDECIDED, Score, Unscored, with_bounds
 from pytest_ltm.datasets.longmemeval.longmemeval_options import TYPES
 from pytest_ltm.datasets.longmemeval.record import is_abstention
