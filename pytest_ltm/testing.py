@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm._calls.retry import Retries
 from pytest_ltm._engine.factory import ConversationFactory
 from pytest_ltm._engine.lane import Ending, GreenBody, Lane
-from pytest_ltm._journal.journal import Journal
+from pytest_ltm._journal.events import Journal
 from pytest_ltm._journal.timings import Timings
 from pytest_ltm._model.filler import Filler, FillerExchange
 from pytest_ltm._model.ltm_judge import FakeJudge
@@ -28,9 +28,9 @@ from pytest_ltm.users._user_connection import USER_MODEL_NAME, UserConnection, f
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from pytest_ltm._model.filler import PastExchange
     from pytest_ltm._model.handle import Ltm
     from pytest_ltm._model.scenario import Definition
-    from pytest_ltm._model.told_history import PastExchange
     from pytest_ltm._model.transcript import Transcript
 
 __all__ = ["CountingFiller", "FakeJudge", "Played", "ScriptedAgent", "run_conversation", "run_scenario"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ltm._engine.recording_folder import JOURNAL
 from pytest_ltm._journal import events, judge_precheck
-from pytest_ltm._journal.checksum_chain import find_damages, flip_bit_back
+from pytest_ltm._journal.codec import find_damages, flip_bit_back
 from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.disk import read_regular, write_whole
 from pytest_ltm._storage.errors import LtmError

@@ -6,8 +6,7 @@ import json
 from math import comb
 from typing import TYPE_CHECKING
 
-from pytest_ltm._journal.checksum_chain import strip_checksum
-from pytest_ltm._journal.codec import whole_lines
+from pytest_ltm._journal.codec import strip_checksum, whole_lines
 from pytest_ltm._journal.cost import Tariff
 from pytest_ltm._journal.events import JudgeChecked, decode_event
 from pytest_ltm._journal.result import Precheck

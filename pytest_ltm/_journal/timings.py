@@ -14,8 +14,8 @@ from typing import IO, TypeAlias, TypeVar, get_args
 
 from msgspec.structs import replace
 
-from pytest_ltm._journal.checksum_chain import Chain
 from pytest_ltm._journal.codec import (
+    Chain,
     JournalRecord,
     NonNegativeInt,
     RecordCodec,

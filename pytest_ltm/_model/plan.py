@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from msgspec import Struct, ValidationError, convert
 
-from pytest_ltm._model.definition import read_definition, to_json
+from pytest_ltm._model.scenario import read_definition, to_json
 from pytest_ltm._model.transcript import COUNTS, RAW, Reading
 from pytest_ltm._storage.errors import AgentError, ConfigurationError, DefinitionError, ScenarioError
 from pytest_ltm._storage.schema import SPARSE, Field, show_value, to_record

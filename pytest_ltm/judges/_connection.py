@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from pytest_ltm._journal.cost import Account, Tariff
-    from pytest_ltm._journal.journal import Journal
+    from pytest_ltm._journal.events import Journal
     from pytest_ltm._model.judge_request import Inquiry
     from pytest_ltm.judges._hidden_checks import HiddenChecks, KnownAnswer
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ltm._journal.result import node_label
-from pytest_ltm._model import definition as _definition
+from pytest_ltm._model import scenario as _definition
 from pytest_ltm._model.plan import definition_rng, source_version
 from pytest_ltm._storage.errors import ConfigurationError, DefinitionError, LtmError, did_you_mean
 from pytest_ltm.plugin import dataset as _dataset

@@ -32,11 +32,10 @@ from pytest_ltm._engine.recording_folder import (
 )
 from pytest_ltm._engine.verdict_changes import recorded_result
 from pytest_ltm._journal.cost import SCRIPTED
-from pytest_ltm._journal.events import AgentFacts, Header
-from pytest_ltm._journal.journal import Journal
+from pytest_ltm._journal.events import AgentFacts, Header, Journal
 from pytest_ltm._journal.result import write_results
 from pytest_ltm._journal.timings import JudgeRetry, Timings, UserRetry
-from pytest_ltm._model import definition as _definition
+from pytest_ltm._model import scenario as _definition
 from pytest_ltm._model.agent import SEES_CLOCK, Capabilities
 from pytest_ltm._model.plan import agent_fingerprint, definition_rng, user_seed
 from pytest_ltm._model.tokens import token_counter

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ltm._journal.cost import MESSAGE, OPINION, SCRIPTED, Bar, Forecast, Schedule, TokenUse
-from pytest_ltm._journal.journal import Journal
+from pytest_ltm._journal.events import Journal
 from pytest_ltm._journal.timings import Timings
 from pytest_ltm._model.agent import Reply, Usage
 from pytest_ltm._storage.errors import UserError

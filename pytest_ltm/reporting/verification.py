@@ -20,14 +20,14 @@ from pytest_ltm._engine.lane import CreditedQuestion
 from pytest_ltm._engine.recording_folder import JOURNAL, RESULTS, TIMINGS
 from pytest_ltm._engine.scoring import question_result
 from pytest_ltm._journal import events, judge_precheck
-from pytest_ltm._journal.checksum_chain import find_damages
+from pytest_ltm._journal.codec import find_damages
 from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._journal.result import ConversationName, outcome_of, read_results, to_json
 from pytest_ltm._journal.run_file import FILE as RUN_FILE
 from pytest_ltm._journal.run_file import SUMMARY, run_parts
 from pytest_ltm._journal.timings import ReplyTime, Resumed, load_all_timings
-from pytest_ltm._model.definition import to_json as definition_json
 from pytest_ltm._model.plan import Plan, plan_differences
+from pytest_ltm._model.scenario import to_json as definition_json
 from pytest_ltm._results.run_loading import read_run
 from pytest_ltm._results.statistics.totals import group_by
 from pytest_ltm._results.text import pluralize

@@ -14,7 +14,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from pytest_ltm._journal import events
-from pytest_ltm._journal.checksum_chain import Chain, strip_checksum
+from pytest_ltm._journal.codec import Chain, strip_checksum
 from pytest_ltm._journal.cost import LEDGER, Bill, SpentBudget, Tariff, read_prices
 from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._journal.run_file import SUMMARY, conversations_in, newest_first, read_run_file

@@ -126,7 +126,7 @@ def _is_self(value: ast.expr) -> bool:
 DOORS = {"pytest_ltm._storage.sanitize", "pytest_ltm._storage.disk"}
 BESIDE = {
     "pytest_ltm.__main__": "what is left of a closed pipe goes nowhere",
-    "pytest_ltm._model.definition": "a definition, as `dump` returns it: JSON without secrets",
+    "pytest_ltm._model.scenario": "a definition, as `dump` returns it: JSON without secrets",
     "pytest_ltm._cli.sharing": "what `for_file` returns",
     "pytest_ltm._cli.init": "the first files of a project, and a skill: our own texts",
     "pytest_ltm._cli.merge": "what `json_text` returns",

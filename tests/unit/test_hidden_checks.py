@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ltm._journal import events
-from pytest_ltm._journal.journal import Journal
+from pytest_ltm._journal.events import Journal
 from pytest_ltm._journal.judge_precheck import LEAST_CHECKS, is_miss, most_misses
 from pytest_ltm._journal.timings import Timings
 from pytest_ltm._model.agent import Reply

@@ -10,8 +10,8 @@ import pytest
 
 from pytest_ltm import Reply, Usage
 from pytest_ltm._calls.retry import Failed, Retries
-from pytest_ltm._journal.checksum_chain import strip_checksum
-from pytest_ltm._journal.journal import Journal
+from pytest_ltm._journal.codec import strip_checksum
+from pytest_ltm._journal.events import Journal
 from pytest_ltm._journal.timings import Timings
 from pytest_ltm._model.judge_request import Inquiry
 from pytest_ltm._model.ltm_judge import PROMPTS

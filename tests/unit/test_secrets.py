@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from pytest_ltm._model import suite as _suite
-from pytest_ltm._model.definition import to_json
+from pytest_ltm._model.scenario import to_json
 from pytest_ltm._storage import secrets as _secrets
 from pytest_ltm._storage.errors import LtmError, describe_error
 from pytest_ltm._storage.secrets import (

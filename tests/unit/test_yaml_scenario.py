@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from pytest_ltm._model.definition import YamlCheck, load_yaml_scenario, play_yaml_scenario
-from pytest_ltm._model.scenario import Ask, Say, Wait
+from pytest_ltm._model.scenario import Ask, Say, Wait, YamlCheck, load_yaml_scenario, play_yaml_scenario
 from pytest_ltm._storage.errors import DefinitionError
 
 if TYPE_CHECKING:

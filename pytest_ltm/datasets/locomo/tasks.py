@@ -22,8 +22,8 @@ from pytest_ltm.datasets.locomo.locomo_options import NOTE_KINDS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from pytest_ltm._model.filler import PastExchange
     from pytest_ltm._model.judge_request import Judge
-    from pytest_ltm._model.told_history import PastExchange
     from pytest_ltm.datasets.locomo.samples import LocomoSession, LocomoTurn, Sample
 
 
