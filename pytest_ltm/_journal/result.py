@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct, structs
 
@@ -546,33 +546,9 @@ def why_unmeasured(run: RunResult) -> str:
     return "" if any(row.scored for row in rows) else "nothing has a score"
 
 
-Result: TypeAlias = ScenarioResult | ConversationResult | RunResult
-
-
-def to_json(result: Result) -> dict[str, Any]:
-    """Return the result as JSON values."""
-    record: dict[str, Any] = to_record(result)
-    return record
-
-
-def scenario_from_json(record: object, where: str = "scenario") -> ScenarioResult:
-    """Return the result of one example; LtmError names the field that is missing or ill-typed."""
-    return from_record(ScenarioResult, record, where)
-
-
-def conversation_from_json(record: object, where: str = "conversation") -> ConversationResult:
-    """Return the result of one conversation; LtmError names the field that is missing or ill-typed."""
-    return from_record(ConversationResult, record, where)
-
-
-def run_from_json(record: object, where: str = "run") -> RunResult:
-    """Return the result of a run; LtmError names the field that is missing or ill-typed."""
-    return from_record(RunResult, record, where)
-
-
 def write_results(path: Path, conversation: ConversationResult) -> None:
     """Write a conversation's `results.json`: the same bytes for equal results on every platform."""
-    text = json_text({"format": FORMAT, **to_json(conversation)})
+    text = json_text({"format": FORMAT, **to_record(conversation)})
     write_whole(path, text.encode())
 
 
@@ -587,4 +563,4 @@ def read_results(path: Path) -> ConversationResult:
     result = record.get("format") if isinstance(record, dict) else None
     if result != FORMAT:
         raise LtmError(f"{path}: not a results file of this version: format {result!r}, expected {FORMAT!r}")
-    return conversation_from_json(record, str(path))
+    return from_record(ConversationResult, record, str(path))

@@ -22,7 +22,7 @@ from pytest_ltm._engine.scoring import question_result
 from pytest_ltm._journal import events, judge_precheck
 from pytest_ltm._journal.codec import find_damages
 from pytest_ltm._journal.fold import ConversationRecord
-from pytest_ltm._journal.result import ConversationName, outcome_of, read_results, to_json
+from pytest_ltm._journal.result import ConversationName, outcome_of, read_results
 from pytest_ltm._journal.run_file import FILE as RUN_FILE
 from pytest_ltm._journal.run_file import SUMMARY, run_parts
 from pytest_ltm._journal.timings import ReplyTime, Resumed, load_all_timings
@@ -427,7 +427,7 @@ def _field_differences(
     *,
     without: AbstractSet[str],
 ) -> Iterator[str]:
-    one, other = to_json(then), to_json(now)
+    one, other = to_record(then), to_record(now)
     for name in names or sorted({*one, *other} - without):
         if one.get(name) != other.get(name):
             yield f"{name} was {show_value(one.get(name))} and is {show_value(other.get(name))} scored again"
