@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from pytest_ltm._journal.judge_precheck import LEAST_CHECKS
+from pytest_ltm._journal.prechecks import LEAST_CHECKS
 from pytest_ltm._language.refusal import refuses_answer
 from pytest_ltm._model.ltm_judge import PROMPTS
 

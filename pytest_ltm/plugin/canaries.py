@@ -6,11 +6,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from pytest_ltm._journal import judge_precheck as _canaries
+from pytest_ltm._journal import prechecks as _canaries
 from pytest_ltm._journal.codec import find_damages
 from pytest_ltm._journal.cost import JUDGE, OPINION, TokenUse
 from pytest_ltm._journal.events import Journal
-from pytest_ltm._journal.judge_precheck import CHECKS, FILE, JOURNAL, LEAST_CHECKS, TIMINGS, asks_judge, recorded_checks
+from pytest_ltm._journal.prechecks import CHECKS, FILE, JOURNAL, LEAST_CHECKS, TIMINGS, asks_judge, recorded_checks
 from pytest_ltm._journal.result import Precheck
 from pytest_ltm._journal.run_file import SUMMARY
 from pytest_ltm._journal.timings import Timings

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_ltm._journal import events
 from pytest_ltm._journal.events import Journal
-from pytest_ltm._journal.judge_precheck import LEAST_CHECKS, is_miss, most_misses
+from pytest_ltm._journal.prechecks import LEAST_CHECKS, is_miss, most_misses
 from pytest_ltm._journal.timings import Timings
 from pytest_ltm._model.agent import Reply
 from pytest_ltm._model.ltm_judge import PROMPTS

@@ -1,26 +1,31 @@
-"""What is recorded of a judge's grades on known answers: `canaries.json`, and `check` events of the run's journals."""
+"""What was asked beside the examples, and what it came to: the probe of agents, canaries and checks of the judge."""
 
-from __future__ import annotations
+# Annotations are evaluated here, because they say how each field is read.
 
 import json
+from collections.abc import Iterable, Iterator, Sequence
 from math import comb
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
 
-from pytest_ltm._journal.codec import strip_checksum, whole_lines
+from pytest_ltm._journal.codec import (
+    JournalRecord,
+    NonNegativeInt,
+    RecordCodec,
+    encode_record,
+    iter_readable,
+    strip_checksum,
+    whole_lines,
+)
 from pytest_ltm._journal.cost import Tariff
 from pytest_ltm._journal.events import JudgeChecked, decode_event
 from pytest_ltm._journal.result import Precheck
-from pytest_ltm._journal.timings import JudgeTime
-from pytest_ltm._journal.timings import iter_timings as read_timings
+from pytest_ltm._journal.timings import JudgeTime, iter_timings
+from pytest_ltm._model.agent import Usage
 from pytest_ltm._model.ltm_judge import parse_grade
-from pytest_ltm._storage.disk import read_regular, write_whole
+from pytest_ltm._storage.disk import Appender, disk_fault, read_regular, write_whole
 from pytest_ltm._storage.errors import LtmError
-from pytest_ltm._storage.schema import from_record, json_text, to_record
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
+from pytest_ltm._storage.schema import ReportedDollars, from_record, json_text, to_record
 
 FILE, JOURNAL, TIMINGS = "canaries.json", "canaries.jsonl", "canaries.timings.jsonl"
 # The journal of checks that no conversation had a place for.
@@ -47,7 +52,7 @@ def write_precheck(run: Path, came_to: Precheck) -> None:
 
 def precheck_usage(run: Path, tariff: Tariff) -> tuple[int, int, float | None, bool]:
     """Return the calls of the judge, their tokens and dollars (None: unknown), and whether any of that is a guess."""
-    asked = [one for one in read_timings(run / TIMINGS, JudgeTime) if not one.remembered]
+    asked = [one for one in iter_timings(run / TIMINGS, JudgeTime) if not one.remembered]
     costs = [usd for one in asked if (usd := tariff.cost(one)) is not None]
     guessed = any(map(tariff.estimates, asked))
     return len(asked), sum(tariff.charged_amounts(one)[1] for one in asked), sum(costs) if costs else None, guessed
@@ -121,3 +126,100 @@ def _checks_precheck(judge: str, checks: Sequence[JudgeChecked]) -> list[Prechec
             estimated=any(use.estimated for use in uses),
         )
     ]  # fmt: skip
+
+
+# --- `probe.jsonl`: what each agent was asked before its conversations, and whether it knew what another was told.
+
+# Annotations are evaluated here, because they say how each field is read.
+
+
+PROBE_FILE = "probe.jsonl"
+ProbeVerdict: TypeAlias = Literal["clean", "leaks", "skipped"]
+
+
+class ProbeExchange(JournalRecord, tag="asked", frozen=True, kw_only=True):
+    """A message of the probe and its reply."""
+
+    agent: str
+    conversation: str
+    """Its `conversation_id`."""
+    message: str
+    message_tokens: NonNegativeInt
+    reply: str
+    reply_tokens: NonNegativeInt
+    usage: Usage | None = None
+    cost_usd: ReportedDollars | None = None
+    """As the agent's provider reports it."""
+    estimated: bool = False
+    """Some of its tokens or dollars were not reported."""
+
+
+class Decided(JournalRecord, frozen=True, kw_only=True):
+    """What the probe of an agent came to; it is never probed again in this run."""
+
+    agent: str
+    verdict: ProbeVerdict
+    why: str = ""
+    """A sentence on a leak, or why it was not probed to the end."""
+    messages: NonNegativeInt = 0
+    tokens: NonNegativeInt = 0
+    cost_usd: ReportedDollars | None = None
+    estimated: bool = False
+    """Some of the tokens or dollars were not reported."""
+
+
+Row: TypeAlias = ProbeExchange | Decided
+_PROBE_LINES: RecordCodec[Row] = RecordCodec(get_args(Row), "a probe")
+
+
+def append_probe_row(path: Path, row: Row) -> None:
+    """Append a row; a torn last line, of a process that was killed, is taken away. DiskFault if it cannot be kept."""
+    try:
+        there = read_regular(path) if path.exists() else b""
+    except OSError as error:
+        raise disk_fault(path, error) from error
+    if not there.endswith(b"\n"):
+        write_whole(path, there[: there.rfind(b"\n") + 1])
+    file = Appender(path, new=False)
+    try:
+        file.append(encode_record(row).encode())
+    finally:
+        file.close()
+
+
+def read_probe(run: Path) -> list[Row]:
+    """Return the rows of a run; lines that cannot be read are left out."""
+    return list(iter_readable(run / PROBE_FILE, _PROBE_LINES.decode))
+
+
+def probe_decisions(run: Path) -> dict[str, Decided]:
+    """Return what was decided in a run, by agent."""
+    return {row.agent: row for row in read_probe(run) if isinstance(row, Decided)}
+
+
+def probe_prechecks(run: Path) -> list[Precheck]:
+    """Return what the probe of each agent came to; of one that was cut off, what was asked until then."""
+    rows = read_probe(run)
+    done = {
+        row.agent: Precheck(
+            kind="probe", of=row.agent, verdict=row.verdict, why=row.why, calls=row.messages, tokens=row.tokens,
+            cost_usd=row.cost_usd, estimated=row.estimated,
+        )
+        for row in rows if isinstance(row, Decided)
+    }  # fmt: skip
+    for label in dict.fromkeys(row.agent for row in rows if row.agent not in done):
+        calls, tokens, usd, guessed = probe_usage(rows, label, Tariff())
+        begun = Precheck(
+            kind="probe", of=label, verdict="unfinished", calls=calls, tokens=tokens, cost_usd=usd, estimated=guessed
+        )
+        done[label] = begun
+    return list(done.values())
+
+
+def probe_usage(rows: Iterable[Row], agent: str, tariff: Tariff) -> tuple[int, int, float | None, bool]:
+    """Return the messages that an agent was asked, their tokens and dollars (None: unknown); whether any is a guess."""
+    own = [row for row in rows if isinstance(row, ProbeExchange) and row.agent == agent]
+    each = [tariff.charged_amounts(row, counted=(row.message_tokens, row.reply_tokens)) for row in own]
+    costs = [usd for usd, _ in each if usd is not None]
+    guessed = any(row.estimated or tariff.estimates(row) for row in own)
+    return len(own), sum(tokens for _, tokens in each), sum(costs) if costs else None, guessed
