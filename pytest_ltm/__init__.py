@@ -6,8 +6,9 @@ Names are imported when they are used, because pytest loads this package in ever
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
+
+from pytest_ltm._storage.dotted import lazy_exports
 
 if TYPE_CHECKING:
     from pytest_ltm._model.agent import Agent, Mishap, Reply, Usage
@@ -101,14 +102,4 @@ _HOMES = {
     "plugin.fixtures": "LtmScheduler",
     "reporting.exports.loaded": "Results load",
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOME_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_exports(__name__, _HOMES)

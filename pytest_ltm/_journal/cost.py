@@ -110,12 +110,10 @@ class PricedReply(Protocol):
     @property
     def usage(self) -> Usage | None:
         """Tokens as its provider counts them."""
-        ...
 
     @property
     def cost_usd(self) -> float | None:
         """Dollars as its provider reports them."""
-        ...
 
 
 class Tariff(Struct, frozen=True, kw_only=True):

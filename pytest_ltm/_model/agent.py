@@ -47,13 +47,9 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.input_tokens + self.output_tokens
 
     def _with(self, other: Usage, sign: int) -> Usage:
-        return Usage(
-            input_tokens=self.input_tokens + sign * other.input_tokens,
-            output_tokens=self.output_tokens + sign * other.output_tokens,
-            cached_tokens=self.cached_tokens + sign * other.cached_tokens,
-            calls=self.calls + sign * other.calls,
-            estimated=self.estimated or other.estimated,
-        )
+        counts = ("input_tokens", "output_tokens", "cached_tokens", "calls")
+        sums = {name: getattr(self, name) + sign * getattr(other, name) for name in counts}
+        return Usage(**sums, estimated=self.estimated or other.estimated)
 
 
 class TokenCounts(Protocol):
@@ -146,7 +142,6 @@ class Agent(Protocol):
         Raises:
             TransientFault: If sending the message again may work. Any other exception counts as a fault, too.
         """
-        ...
 
 
 @runtime_checkable
@@ -155,7 +150,6 @@ class Resettable(Protocol):
 
     def reset(self) -> None:
         """Forget everything."""
-        ...
 
 
 @runtime_checkable
@@ -172,7 +166,6 @@ class Checkpointable(Protocol):
 
     def save(self) -> bytes:
         """Return the agent's whole state."""
-        ...
 
     def load(self, state: bytes) -> None:
         """Restore a state.
@@ -180,7 +173,6 @@ class Checkpointable(Protocol):
         Args:
             state: What `save` returned, perhaps in another process.
         """
-        ...
 
 
 @runtime_checkable
@@ -193,7 +185,6 @@ class KeepsUsers(Protocol):
         Args:
             user: Who comes: an id that is new in each conversation, and the same in all of its sessions.
         """
-        ...
 
 
 @runtime_checkable
@@ -208,7 +199,6 @@ class SeparatesUsers(Protocol):
             user: Who wrote it, the same id in the whole conversation; left out where nobody in particular did. An
                 AcceptsHistory agent whose `accept` has a `user` as well is told with it.
         """
-        ...
 
 
 @runtime_checkable
@@ -221,7 +211,6 @@ class AnswersAlone(Protocol):
         Args:
             message: The question.
         """
-        ...
 
 
 @runtime_checkable
@@ -239,7 +228,6 @@ class AcceptsHistory(Protocol):
             What remembering took: a Usage, or a Reply, of which usage and cost count; None if that is unknown, or
             `usage()` reports it.
         """
-        ...
 
 
 @runtime_checkable
@@ -252,7 +240,6 @@ class TimeAware(Protocol):
         Args:
             now: The conversation's time, aware.
         """
-        ...
 
 
 @runtime_checkable
@@ -261,7 +248,6 @@ class ReportsUsage(Protocol):
 
     def usage(self) -> Usage:
         """Return the sum so far, which never decreases."""
-        ...
 
 
 @runtime_checkable
@@ -270,7 +256,6 @@ class CountsTokens(Protocol):
 
     def count_tokens(self, text: str) -> int:
         """Return the number of tokens of `text`."""
-        ...
 
 
 @runtime_checkable
@@ -287,7 +272,6 @@ class ShowsRetrieval(Protocol):
 
     def retrieved(self) -> Sequence[str]:
         """Return ids or texts, best first."""
-        ...
 
 
 @runtime_checkable
@@ -296,7 +280,6 @@ class ShowsContext(Protocol):
 
     def in_context(self) -> Sequence[str]:
         """Return the texts."""
-        ...
 
 
 @runtime_checkable
@@ -309,7 +292,6 @@ class ShowsWrites(Protocol):
         Rows `("added", id, text)`, `("changed", id, text)`, `("deleted", id, None)`, and `("found", id, text)` of what
         was found for the last message, best first.
         """
-        ...
 
 
 @runtime_checkable
@@ -318,7 +300,6 @@ class Settles(Protocol):
 
     def settle(self) -> object:
         """Return once it can be found; called before each message that is replied to, and timed apart."""
-        ...
 
 
 @runtime_checkable
@@ -327,7 +308,6 @@ class DeletesRecords(Protocol):
 
     def delete(self, record: str) -> object:
         """Delete a record; `record`: its id."""
-        ...
 
 
 @runtime_checkable
@@ -341,7 +321,6 @@ class AcceptsImages(Protocol):
             message: The message.
             images: The content of each image file.
         """
-        ...
 
 
 @runtime_checkable
@@ -350,7 +329,6 @@ class Configured(Protocol):
 
     def configuration(self) -> Mapping[str, Any]:
         """Return the settings as JSON values, without secrets."""
-        ...
 
 
 # The capabilities that a scenario may require, by name.

@@ -176,7 +176,6 @@ class Judge(Protocol):
         Raises:
             Exception: Whatever the model's client raises; it leaves the example Unscored, never a zero.
         """
-        ...
 
 
 class JudgePrompt(Struct, frozen=True):

@@ -9,14 +9,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
-from msgspec import Struct
+from msgspec import Struct, convert
 
 from pytest_ltm._language import speech
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._model.judge_request import CUT, JudgePrompt
 from pytest_ltm._model.score import Unscored
-from pytest_ltm._storage import schema
 from pytest_ltm._storage.errors import JudgeError, describe_error
+from pytest_ltm._storage.schema import load_packaged_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -57,10 +57,8 @@ def parse_grade(reply: str, grades: Sequence[str]) -> str | Unscored:
 def full_thoughts(reply: str) -> str:
     """Return what a judge wrote beside the grade."""
     reply = speech(reply)
-    try:
-        return str(json.loads(_strip_wrapping(reply))["thoughts"])
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return _GRADE.sub("", reply)
+    thoughts = _verdict_object(reply).get("thoughts")
+    return _GRADE.sub("", reply) if thoughts is None else str(thoughts)
 
 
 def reason_in(reply: str) -> str:
@@ -72,14 +70,20 @@ def reason_in(reply: str) -> str:
 
 def _grade_from_json(reply: str) -> str | None:
     """Return the field `grade` of a reply that is one JSON object and nothing else, None for any other."""
-    try:
-        data = json.loads(_strip_wrapping(reply))
-    except (ValueError, RecursionError):
-        return None
-    grade = data.get("grade") if isinstance(data, dict) else None
+    grade = _verdict_object(reply).get("grade")
     if isinstance(grade, bool):
         return "yes" if grade else "no"
     return str(grade) if isinstance(grade, (str, int)) else None
+
+
+def _verdict_object(reply: str) -> dict[str, Any]:
+    """Return the JSON object that a reply is, bare or fenced; {} for any other."""
+    wrapped = _WRAPPED.match(reply)
+    try:
+        data = json.loads(wrapped[1] if wrapped else reply)
+    except (ValueError, RecursionError):
+        return {}
+    return data if isinstance(data, dict) else {}
 
 
 def _is_torn(reply: str) -> bool:
@@ -93,11 +97,6 @@ def _is_torn(reply: str) -> bool:
         # a last line of its own with a grade was not cut, whatever the braces before it are
         return not text.rstrip("` \n").endswith("}") and _LAST_LINE.search(text) is None
     return False
-
-
-def _strip_wrapping(reply: str) -> str:
-    wrapped = _WRAPPED.match(reply)
-    return wrapped.group(1) if wrapped else reply
 
 
 # Returns the reply to a question; JudgeError if there is none.
@@ -125,7 +124,6 @@ class Decides(Protocol):
 
     def decide(self, inquiry: Inquiry, /) -> JudgeDecision | Unscored:
         """Return the decision, Unscored if there is none."""
-        ...
 
 
 def decide_by_votes(ask: AnsweredBy, inquiry: Inquiry, *, votes: int) -> JudgeDecision | Unscored:
@@ -153,25 +151,16 @@ def decide_by_votes(ask: AnsweredBy, inquiry: Inquiry, *, votes: int) -> JudgeDe
 
 def ask_judge(judge: Judge, prompt: JudgePrompt, **parts: str) -> JudgeDecision | Unscored:
     """Return what a judge decides about one answer; a judge that fails makes it Unscored."""
-    inquiry = prompt.inquiry(**{name: str(part) for name, part in parts.items()})
-    return (
-        judge.decide(inquiry)
-        if isinstance(judge, Decides)
-        else decide_by_votes(plain_judge_call(judge), inquiry, votes=1)
-    )
 
-
-def plain_judge_call(judge: Judge) -> AnsweredBy:
-    """Return how a judge is asked where nothing is recorded, remembered or limited."""
-
-    def ask(inquiry: Inquiry) -> str:
+    def ask(inquiry: Inquiry) -> str:  # where nothing is recorded, remembered or limited
         try:
             reply = judge.assess(inquiry)
         except Exception as error:
             raise JudgeError(f"the judge failed: {describe_error(error)}") from error
         return str(getattr(reply, "text", reply))
 
-    return ask
+    inquiry = prompt.inquiry(**{name: str(part) for name, part in parts.items()})
+    return judge.decide(inquiry) if isinstance(judge, Decides) else decide_by_votes(ask, inquiry, votes=1)
 
 
 # --- LtmJudge, the handle behind the `ltm_judge` fixture and `ltm.judge`; Opinion, what it returns.
@@ -281,18 +270,12 @@ class FakeJudge:
 
 # --- The prompts for a judge, by name, read from `judge_prompts.yml` beside this module.
 
-FILE = "judge_prompts.yml"
-
 
 def _read_prompts() -> Iterator[JudgePrompt]:
-    top = schema.Field(schema.load_packaged_yaml(__file__, FILE), FILE).mapping(("passages", "prompts"))
-    passages = {name: passage.text() for name, passage in top["passages"].mapping().items()}
-    for name, fields in top["prompts"].mapping().items():
-        parts = fields.mapping(("version", "text", "grades", "fail", "quoted", "thinks"), required=("version", "text"))
-        text = re.sub(r"\[(\w+)\]", lambda result: passages[result[1]], parts["text"].text())
-        others: dict[str, Any] = {part: parts[part].texts() for part in ("grades", "quoted") if part in parts}
-        others |= {part: parts[part].text() for part in ("fail", "thinks") if part in parts}
-        yield JudgePrompt(name, parts["version"].whole(least=1), text, **others)
+    known = load_packaged_yaml(__file__, "judge_prompts.yml")
+    for name, fields in known["prompts"].items():
+        text = re.sub(r"\[(\w+)\]", lambda passage: known["passages"][passage[1]], fields["text"])
+        yield convert({**fields, "name": name, "text": text}, JudgePrompt)
 
 
 # `answer` and `statement` are what `ltm_judge.grade` and `ltm_judge.ask` use; the others belong to scenarios.

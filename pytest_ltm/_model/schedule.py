@@ -10,7 +10,7 @@ jumps only as far as its dates have come. A decision costs O(1), a change O(log 
 from __future__ import annotations
 
 import heapq
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
@@ -18,7 +18,7 @@ from pytest_ltm._storage.clock import duration
 from pytest_ltm._storage.errors import ConfigurationError, ScenarioError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime, timedelta
 
 
@@ -196,13 +196,12 @@ class Agenda:
 
     def _drop_blocked(self) -> None:
         # A blocked scenario leaves the heap when it comes to the top and returns when its last rival ends.
-        while self._candidates and not self._may_start(self._candidates[0]):
+        while self._candidates:
+            lane = self._candidates[0]
+            scenario = self._entries[lane].scenario
+            if self._queues[scenario][-1:] == [lane] and not self._blockers[scenario]:
+                return
             heapq.heappop(self._candidates)
-
-    def _may_start(self, lane: int) -> bool:
-        scenario = self._entries[lane].scenario
-        queue = self._queues[scenario]
-        return bool(queue) and queue[-1] == lane and not self._blockers[scenario]
 
 
 # --- Sessions: when the user comes back, to an agent that was made anew meanwhile and has its own memory only.
@@ -223,30 +222,15 @@ def cannot_come_back(capabilities: frozenset[str]) -> str:
     )
 
 
-class Rhythm(Protocol):
-    """Says when a session is over."""
+class Rhythm:
+    """Says when a session is over; `number_of` returns how many were over after so many tokens, and at a time."""
+
+    def __init__(self, number_of: Callable[[int, datetime], int]) -> None:
+        self._number_of, self._sessions = number_of, 0
 
     def is_over(self, counted: int, now: datetime) -> bool:
         """Return whether the next session begins, with `counted` tokens that count towards spans, and at this time."""
-
-
-class _ByTokens:
-    def __init__(self, number: int, span: int) -> None:
-        self._number, self._span, self._sessions = number, span, 0
-
-    def is_over(self, counted: int, now: datetime) -> bool:
-        del now
-        before, self._sessions = self._sessions, counted * self._number // self._span
-        return self._sessions > before
-
-
-class _ByTime:
-    def __init__(self, length: timedelta, began: datetime) -> None:
-        self._length, self._began, self._sessions = length, began, 0
-
-    def is_over(self, counted: int, now: datetime) -> bool:
-        del counted
-        before, self._sessions = self._sessions, (now - self._began) // self._length
+        before, self._sessions = self._sessions, self._number_of(counted, now)
         return self._sessions > before
 
 
@@ -277,5 +261,5 @@ def session_rhythm(text: str, *, span: int | None, began: datetime) -> Rhythm | 
         return None
     sessions = _parse_sessions(text)
     if isinstance(sessions, int):
-        return None if span is None else _ByTokens(sessions, span)
-    return _ByTime(sessions, began)
+        return None if span is None else Rhythm(lambda counted, _: counted * sessions // span)
+    return Rhythm(lambda _, now: (now - began) // sessions)

@@ -139,14 +139,35 @@ def needle_gap(needle: Exchange, question: Exchange) -> int:
     return question.start - needle.message_end
 
 
-class Transcript(Sequence[Exchange]):
+class TranscriptView(Sequence[Exchange]):
+    """Exchanges to look at, not to change: a view, because a copy for each look would cost the square of its length."""
+
+    def __init__(self, exchanges: Sequence[Exchange]) -> None:
+        self._exchanges = exchanges
+
+    @overload
+    def __getitem__(self, index: int) -> Exchange: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Exchange]: ...
+
+    def __getitem__(self, index: int | slice) -> Exchange | Sequence[Exchange]:
+        """Return one exchange, or a copy of some for a slice."""
+        return self._exchanges[index]
+
+    def __len__(self) -> int:
+        return len(self._exchanges)
+
+
+class Transcript(TranscriptView):
     """The exchanges of one conversation in the order in which they happened."""
 
     def __init__(self, count: Count = "all") -> None:
         self.counts = count
         """Of the replies that the agent generates; as published, all of them."""
         self._texts = TextFile()
-        self._exchanges: list[Exchange] = []
+        self._all: list[Exchange] = []
+        super().__init__(self._all)
         self.remembered: list[Exchange] = []
         """The exchanges that the agent has in mind: all but questions asked alone."""
         self._by: dict[str, list[Exchange]] = {}
@@ -167,7 +188,7 @@ class Transcript(Sequence[Exchange]):
         self._told.append(self._told[-1] + message_share)
         passes = self.counts != "filler" or exchange.kind in ("filler", "history")
         self._counted.append(self._counted[-1] + (message_share + counts if passes else 0))
-        self._exchanges.append(exchange)
+        self._all.append(exchange)
         self._by.setdefault(exchange.by, []).append(exchange)
 
     def exchanges_of(self, speaker: str) -> Sequence[Exchange]:
@@ -209,43 +230,8 @@ class Transcript(Sequence[Exchange]):
         before = self._told[self._place(needle.number)] + needle.message_tokens
         return self._told[self._place(question.number)] - before
 
-    @overload
-    def __getitem__(self, index: int) -> Exchange: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> list[Exchange]: ...
-
-    def __getitem__(self, index: int | slice) -> Exchange | list[Exchange]:
-        """Return one exchange, or a list for a slice."""
-        return self._exchanges[index]
-
-    def __len__(self) -> int:
-        return len(self._exchanges)
-
     def __iter__(self) -> Iterator[Exchange]:
         return iter(self._exchanges)
-
-
-class TranscriptView(Sequence[Exchange]):
-    """Exchanges to look at, not to change: a view, because a copy for each look would cost the square of its length."""
-
-    __slots__ = ("_exchanges",)
-
-    def __init__(self, exchanges: Sequence[Exchange]) -> None:
-        self._exchanges = exchanges
-
-    @overload
-    def __getitem__(self, index: int) -> Exchange: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Exchange]: ...
-
-    def __getitem__(self, index: int | slice) -> Exchange | Sequence[Exchange]:
-        """Return one exchange, or a copy of some for a slice."""
-        return self._exchanges[index]
-
-    def __len__(self) -> int:
-        return len(self._exchanges)
 
 
 # --- Texts that need not be in memory: what was said in a conversation of millions of tokens.

@@ -37,19 +37,15 @@ class Clock(Protocol):
     @property
     def now(self) -> datetime:
         """The conversation's time, aware."""
-        ...
 
     def advance(self, to: datetime) -> None:
         """Let time pass until `to`."""
-        ...
 
     def tick(self) -> datetime | None:
         """Look at the wall, before a message and after a reply, and hold what it says; None: it has no say here."""
-        ...
 
     def jump_to_recorded(self, recorded: datetime) -> None:
         """Be where a recorded conversation was: nobody waits, and nobody is told."""
-        ...
 
 
 class SimulatedClock:
