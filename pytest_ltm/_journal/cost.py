@@ -70,15 +70,9 @@ def read_prices(given: Iterable[str]) -> Prices:
 
     Raises ConfigurationError for anything else.
     """
-    common: Price | None = None
-    prices: dict[str, Price] = {}
-    for text in given:
-        labelled = _LABELLED.fullmatch(text)
-        if labelled:
-            prices[labelled[1]] = read_price(labelled[2])
-        else:
-            common = read_price(text)
-    return Prices(common, prices)
+    pairs = [labelled.groups() if (labelled := _LABELLED.fullmatch(text)) else ("", text) for text in given]
+    prices = {label: read_price(text) for label, text in pairs}
+    return Prices(prices.pop("", None), prices)
 
 
 def read_price(text: str) -> Price:
@@ -196,9 +190,7 @@ class Bill(Struct):
         if isinstance(event, (events.ReplyReceived, events.FillerSent, events.Fault)) and event.lost is not None:
             self.lost = event.lost + self.lost
             usd = self.tariff.dollars_for(event.lost)
-            if usd is None:
-                usd = self._last
-            if usd is not None:
+            if (usd := self._last if usd is None else usd) is not None:
                 self.lost_usd = (self.lost_usd or 0.0) + usd
 
     def _add(self, reply: events.ReplyReceived | events.FillerSent, counted: tuple[int, int] = (0, 0)) -> None:
@@ -309,7 +301,7 @@ class Budget:
         def alter(value: dict[str, Any]) -> dict[str, Any]:
             left = value.setdefault("reserved", {}).pop(conversation, None)
             if anew and left is not None:
-                _add_spent(value, "gone", conversation, _from_row(left))
+                _add_spent(value, "gone", conversation, SpentBudget(*left))
             spent = _sum_spent(value)
             limits, over = self.limits, []
             if limits.usd is not None and spent.usd >= limits.usd:
@@ -328,11 +320,11 @@ class Budget:
 
         def alter(before: dict[str, Any]) -> dict[str, Any]:
             value: dict[str, Any] = {
-                side: {key: _spent_row(spent) for key, spent in of.items()} for side, of in known.items()
+                side: {key: structs.astuple(spent) for key, spent in of.items()} for side, of in known.items()
             }
             for being in ("gone", "reserved"):
                 for key, row in before.get(being, {}).items():
-                    _add_spent(value, "gone", key, _from_row(row))
+                    _add_spent(value, "gone", key, SpentBudget(*row))
             return value
 
         self._ledger.change(alter)
@@ -437,12 +429,7 @@ def spent_in(
 
     `user`: of a simulated user's model.
     """
-    sides: dict[Side, SpentBudget] = {
-        "agent": SpentBudget(),
-        "judge": SpentBudget(),
-        "user": SpentBudget(),
-        "lost": SpentBudget(),
-    }
+    sides: dict[Side, SpentBudget] = dict.fromkeys(("agent", "judge", "user", "lost"), SpentBudget())
     bill, message = Bill(agent), 0
     for event in events.iter_readable_events(journal):
         bill.count_event(event)
@@ -492,22 +479,12 @@ def _add_bought(sides: dict[Side, SpentBudget], timed: Path, judge: Tariff, user
 
 
 def _sum_spent(value: Mapping[str, Any]) -> SpentBudget:
-    rows = (row for side in value.values() for row in side.values())
-    return sum((_from_row(row) for row in rows), SpentBudget())
+    return sum((SpentBudget(*row) for side in value.values() for row in side.values()), SpentBudget())
 
 
 def _add_spent(value: dict[str, Any], side: Side, conversation: str, spent: SpentBudget) -> None:
     rows = value.setdefault(side, {})
-    rows[conversation] = _spent_row(_from_row(rows.get(conversation, (0.0, 0, 0))) + spent)
-
-
-def _spent_row(spent: SpentBudget) -> list[float]:
-    return [spent.usd, spent.tokens, spent.calls]
-
-
-def _from_row(row: Any) -> SpentBudget:
-    usd, tokens, calls = row
-    return SpentBudget(float(usd), int(tokens), int(calls))
+    rows[conversation] = structs.astuple(SpentBudget(*rows.get(conversation, ())) + spent)
 
 
 # --- Forecast: what conversations would take, of a dry run.
@@ -539,10 +516,7 @@ class TokenUse(Struct, frozen=True, kw_only=True):
     tokens_out: int = 0
 
     def __add__(self, other: TokenUse) -> TokenUse:
-        return TokenUse(
-            messages=self.messages + other.messages, tokens_in=self.tokens_in + other.tokens_in,
-            cached=self.cached + other.cached, tokens_out=self.tokens_out + other.tokens_out,
-        )  # fmt: skip
+        return TokenUse(**{name: getattr(self, name) + getattr(other, name) for name in self.__struct_fields__})
 
 
 class Schedule(Struct, frozen=True):
@@ -553,6 +527,13 @@ class Schedule(Struct, frozen=True):
     """How long the conversation is,"""
     examples: int
     """and how many examples it has: some of them may be silent."""
+
+
+# What conversations take together is the sum of what each takes.
+_SUMMED = (
+    "conversations", "tokens", "filler_tokens", "told", "retold", "scenarios", "filler", "harness", "judge",
+    "simulated_seconds", "examples", "cut_short",
+)  # fmt: skip
 
 
 class Forecast(Struct, frozen=True, kw_only=True):
@@ -593,21 +574,10 @@ class Forecast(Struct, frozen=True, kw_only=True):
         names = dict.fromkeys([*self.users, *other.users])
         return structs.replace(
             self,
-            conversations=self.conversations + other.conversations,
-            tokens=self.tokens + other.tokens,
-            filler_tokens=self.filler_tokens + other.filler_tokens,
-            told=self.told + other.told,
-            retold=self.retold + other.retold,
-            scenarios=self.scenarios + other.scenarios,
-            filler=self.filler + other.filler,
-            harness=self.harness + other.harness,
-            judge=self.judge + other.judge,
+            **{name: getattr(self, name) + getattr(other, name) for name in _SUMMED},
             users={name: self.users.get(name, TokenUse()) + other.users.get(name, TokenUse()) for name in names},
             longest_gap=max(self.longest_gap, other.longest_gap),
-            simulated_seconds=self.simulated_seconds + other.simulated_seconds,
-            examples=self.examples + other.examples,
             unplayed=tuple(dict.fromkeys([*self.unplayed, *other.unplayed])),
-            cut_short=self.cut_short + other.cut_short,
         )
 
     @property

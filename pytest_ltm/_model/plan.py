@@ -19,7 +19,7 @@ from pytest_ltm._model.scenario import read_definition, to_json
 from pytest_ltm._model.transcript import COUNTS, RAW, Reading
 from pytest_ltm._storage.errors import AgentError, ConfigurationError, DefinitionError, ScenarioError
 from pytest_ltm._storage.schema import SPARSE, Field, show_value, to_record
-from pytest_ltm._storage.secrets import redact_secrets, redacted_configuration
+from pytest_ltm._storage.secrets import is_secret_name, redact_secrets, redacted_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -232,7 +232,7 @@ def agent_fingerprint(spec: str, configuration: Mapping[str, Any] | None) -> str
         known = Field(configuration, f"agent {spec!r}", "configuration").json()
     except DefinitionError as error:
         raise AgentError(str(error)) from None
-    return _json_digest({"configuration": redacted_configuration(known)})
+    return _json_digest({"configuration": redacted_data(known, is_secret_name)})
 
 
 def natural_sort_key(name: str) -> list[tuple[int, int, str]]:

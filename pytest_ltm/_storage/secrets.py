@@ -46,13 +46,25 @@ def redact_secrets(text: str) -> str:
 
     Takes time in proportion to the text. A value that somebody has cut short (`abcdefgh...`) is found, too.
     """
-    return _redact_known(text, _KNOWN.forms())
+    text = _without_values(text, _KNOWN.forms())
+    return _without_credentials(text) if len(text) <= _SHORT else without_credentials(text)
 
 
-def redacted_data(value: Any) -> Any:
-    """Return JSON values with every text redacted, and with nothing under the names of headers that hold secrets."""
-    known = _KNOWN.forms()
-    return _map_texts(value, lambda text: _redact_known(text, known), lambda key: key.lower() in _HEADERS)
+def redacted_data(value: Any, hides: Callable[[str], bool] = lambda name: name.lower() in _HEADERS) -> Any:
+    """Return JSON values with every text redacted, and with no text under the names that `hides` says of.
+
+    Those are by default the names of headers that hold secrets.
+    """
+    if isinstance(value, str):
+        return redact_secrets(value)
+    if isinstance(value, Mapping):
+        return {
+            redact_secrets(key) if isinstance(key, str) else key: HIDDEN
+            if isinstance(part, str) and part and isinstance(key, str) and hides(key)
+            else redacted_data(part, hides)
+            for key, part in value.items()
+        }
+    return [redacted_data(part, hides) for part in value] if isinstance(value, list | tuple) else value
 
 
 def dump_json_redacted(value: T, dumps: Callable[[T], str]) -> str:
@@ -66,56 +78,26 @@ def may_have_secrets(written: str) -> bool:
     return redact_secrets(written) != written or ("\\" in written and may_have_credentials(written))
 
 
-def redacted_configuration(value: Any) -> Any:
-    """Return the same, and also with no text under any key that is named like a secret."""
-    known = _KNOWN.forms()
-    return _map_texts(value, lambda text: _redact_known(text, known), is_secret_name)
-
-
-def _map_texts(value: Any, shown: Callable[[str], str], hides: Callable[[str], bool]) -> Any:
+def _iter_json_texts(value: Any) -> Iterator[str]:
+    """Yield every text in JSON values, keys included."""
     if isinstance(value, str):
-        return shown(value)
-    if isinstance(value, Mapping):
-        return {
-            shown(key) if isinstance(key, str) else key: HIDDEN
-            if isinstance(part, str) and part and isinstance(key, str) and hides(key)
-            else _map_texts(part, shown, hides)
-            for key, part in value.items()
-        }
-    return [_map_texts(part, shown, hides) for part in value] if isinstance(value, list | tuple) else value
-
-
-def _add_json_texts(value: Any, texts: list[str]) -> None:
-    """Add every text in JSON values, keys included."""
-    if isinstance(value, str):
-        texts.append(value)
-    elif isinstance(value, list | tuple):
-        for part in value:
-            _add_json_texts(part, texts)
-    elif isinstance(value, Mapping):
-        for key, part in value.items():
-            _add_json_texts(key, texts)
-            _add_json_texts(part, texts)
+        yield value
+    elif isinstance(value, list | tuple | Mapping):
+        for part in value.items() if isinstance(value, Mapping) else value:
+            yield from _iter_json_texts(part)
 
 
 def _hides_one(written: str, value: Any) -> bool:
     """Return whether an escape hides a key: what is written of a line break and `sk-...` is the word `nsk-...`."""
     if "\\" not in written or not may_have_credentials(written):
         return False
-    texts: list[str] = []
-    _add_json_texts(value, texts)
-    text = "\n".join(texts)
+    text = "\n".join(_iter_json_texts(value))
     return redact_secrets(text) != text
 
 
 def remember_secret(name: str, value: str) -> None:
     """Let a value be redacted from now on: it is a secret of this name that is not in our environment."""
     _KNOWN.add(name, value)
-
-
-def _redact_known(text: str, known: _Forms) -> str:
-    text = _without_values(text, known)
-    return _without_credentials(text) if len(text) <= _SHORT else without_credentials(text)
 
 
 @cache
@@ -149,9 +131,14 @@ class _Known:
     def forms(self) -> _Forms:
         """Return the forms of all values."""
         now = getattr(self._environment, "_data", None)  # to compare is much faster than to look through
-        if now is not None and self._is_as_seen(now):
-            return self._forms
-        self._seen = None if now is None else (list(now), frozenset(now), _of_secrets(now))
+        if now is not None:
+            if self._seen is not None:
+                order, names, secrets = self._seen
+                # pytest changes a variable of its own at every switch: whatever is not named like a secret may change.
+                if (list(now) == order or now.keys() == names) and secrets.items() <= now.items():
+                    return self._forms
+            secrets = {key: value for key, value in now.items() if is_secret_name(os.fsdecode(key))}
+            self._seen = list(now), frozenset(now), secrets
         for name in self._environment:
             if is_secret_name(name):
                 self.add(name, self._environment.get(name, ""))
@@ -172,22 +159,6 @@ class _Known:
             self._forms.plain.setdefault(form, name)
         for form in _encoded_forms(value):
             (self._forms.encoded if _may_be_encoded(form) else self._forms.plain).setdefault(form, name)
-
-    def _is_as_seen(self, now: Mapping[Any, Any]) -> bool:
-        # pytest changes a variable of its own at every switch: whatever is not named like a secret may change.
-        if self._seen is None:
-            return False
-        order, names, secrets = self._seen
-        return (list(now) == order or now.keys() == names) and secrets.items() <= now.items()
-
-
-def _of_secrets(data: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Return the variables that are named like secrets, of those that a process holds as text or bytes."""
-    return {
-        name: value
-        for name, value in data.items()
-        if is_secret_name(name if isinstance(name, str) else os.fsdecode(name))
-    }
 
 
 _KNOWN = _Known(os.environ)
@@ -242,7 +213,7 @@ def _is_path(value: str) -> bool:
 def _without_values(text: str, known: _Forms) -> str:
     forms = [known.plain, known.encoded] if known.encoded and _may_be_encoded(text) else [known.plain]
     there = [(value, held[value]) for held in forms for value in held if value in text]
-    spans = [span for value, name in there for span in _find_spans(text, value, name)]
+    spans = [(*match.span(), name) for value, name in there for match in re.finditer(re.escape(value), text)]
     if any(mark in text for mark in _ELLIPSES):
         spans += [span for value, name in known.plain.items() for span in _cut_spans(text, value, name)]
     if not spans:
@@ -256,41 +227,22 @@ def _without_values(text: str, known: _Forms) -> str:
     return "".join([*parts, text[at:]])
 
 
-def _find_spans(text: str, value: str, name: str) -> Iterator[tuple[int, int, str]]:
-    at = text.find(value)
-    while at >= 0:
-        yield at, at + len(value), name
-        at = text.find(value, at + len(value))
-
-
 def _cut_spans(text: str, value: str, name: str) -> Iterator[tuple[int, int, str]]:
     """Yield where a beginning of the value is followed, or an end of it preceded, by an ellipsis."""
-    head, tail = value[:SHORTEST], value[-SHORTEST:]
-    at = text.find(head)
-    while at >= 0:
+    for head in re.finditer(re.escape(value[:SHORTEST]), text):
+        at = head.start()
         size = _common_prefix_length(text[at : at + len(value)], value)
         if text.startswith(_ELLIPSES, at + size):
             yield at, at + size, name
-        at = text.find(head, at + SHORTEST)
-    at = text.find(tail)
-    while at >= 0:
-        end = at + SHORTEST
+    for tail in re.finditer(re.escape(value[-SHORTEST:]), text):
+        end = tail.end()
         size = _common_prefix_length(text[max(0, end - len(value)) : end][::-1], value[::-1])
         if text.endswith(_ELLIPSES, 0, end - size):
             yield end - size, end, name
-        at = text.find(tail, end)
 
 
 def _common_prefix_length(one: str, other: str) -> int:
-    """Return how many characters two texts begin with in common."""
-    least, most = 0, min(len(one), len(other))
-    while least < most:
-        middle = (least + most + 1) // 2
-        if one[least:middle] == other[least:middle]:
-            least = middle
-        else:
-            most = middle - 1
-    return least
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 # --- Credentials: what looks like a secret wherever it stands: keys of known forms, headers, passwords in JSON or YAML.

@@ -51,7 +51,7 @@ from pytest_ltm._storage.errors import (
 )
 from pytest_ltm._storage.locks import FolderLock
 from pytest_ltm._storage.schema import json_text
-from pytest_ltm._storage.secrets import redact_secrets, redacted_configuration
+from pytest_ltm._storage.secrets import is_secret_name, redact_secrets, redacted_data
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._capabilities import near_misses
 from pytest_ltm.plugin.internals.setup import users_traceback
@@ -248,7 +248,7 @@ class AgentFactory:
         fingerprint = agent_fingerprint(source.spec, configuration)  # of JSON values only, which end somewhere
         facts = AgentFacts(
             spec=redact_secrets(source.spec),
-            configuration=None if configuration is None else redacted_configuration(configuration),
+            configuration=None if configuration is None else redacted_data(configuration, is_secret_name),
             capabilities=tuple(sorted(speaker.capabilities)),
             max_message_tokens=speaker.max_message_tokens,
         )

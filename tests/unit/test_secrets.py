@@ -22,7 +22,6 @@ from pytest_ltm._storage.secrets import (
     dump_json_redacted,
     is_secret_name,
     redact_secrets,
-    redacted_configuration,
     redacted_data,
     remember_secret,
 )
@@ -262,7 +261,7 @@ def test_data_keep_their_shape() -> None:
 
 def test_a_configuration_shows_nothing_under_a_name_of_a_secret() -> None:
     given = {"model": "m", "api_key": "short", "max_tokens": 100, "nested": {"db_password": "x"}}
-    assert redacted_configuration(given) == {
+    assert redacted_data(given, is_secret_name) == {
         "model": "m",
         "api_key": "[redacted]",
         "max_tokens": 100,
