@@ -198,7 +198,6 @@ class LtmUser:
     def _line(self, reply: str, untold: Sequence[str]) -> UserMessage:
         """Return what a reply says; ValueError, with what is wrong with it, if no user could say that."""
         line = read_line(reply)
-        # Raise ValueError for what a person with this goal would not write.
         message = line.text
         if len(message) > LONGEST_MESSAGE:
             raise ValueError(f"gave a message of {len(message):,} characters; at most {LONGEST_MESSAGE:,} are accepted")
@@ -207,11 +206,9 @@ class LtmUser:
             raise ValueError(f"spoke as the assistant: {other[0].strip()!r}")
         if len(plain_words(self.goal)) >= _GOAL_WORDS and has_phrase(space_delimited(message), self.goal):
             raise ValueError("repeated its goal instead of pursuing it")
-        if not line.text and not line.done:
-            raise ValueError("gave no message")
-        if not line.text and not self._said:
-            raise ValueError("was finished before it had said anything")
-        missing = next((fact for fact in untold if not has_phrase(space_delimited(line.text), fact)), None)
+        if not message and not (line.done and self._said):
+            raise ValueError("was finished before it had said anything" if line.done else "gave no message")
+        missing = next((fact for fact in untold if not has_phrase(space_delimited(message), fact)), None)
         if missing is not None and (line.done or self._left == 1):
             raise ValueError(f"came to its end without having said {missing!r}")
         return line
