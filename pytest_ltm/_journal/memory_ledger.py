@@ -136,13 +136,14 @@ class MemoryLedger(Struct):
         def holds(text: str) -> bool:
             return has_value(text, value) and not any(has_value(text, one) for one in unchosen)
 
-        later = (at for at, text in self._written(told_at) if holds(text) and _is_about(text, about))
+        later = (
+            at
+            for at, texts in self.writes.items()
+            if at >= told_at and any(holds(text) and _is_about(text, about) for text in texts)
+        )
         here = any(map(holds, self.writes.get(told_at, ())))
         first = told_at if here else min(later, default=None)
         return None if first is None else first - told_at
-
-    def _written(self, since: int) -> Iterator[tuple[int, str]]:
-        return ((at, text) for at, texts in self.writes.items() if at >= since for text in texts)
 
     def invents(self, text: str, at: int) -> bool:
         """Return whether a record has a name or a number that nobody said up to an exchange; dates are left out."""
@@ -193,13 +194,15 @@ def memory_result(
     history = _TellingHistory(told, questions)
     served = [_Served(question, history, ledger, right.get(question.number, "")) for question in questions]
     facts = tuple(_fact(fact, served, history, ledger, unchosen.get(fact.subject, ())) for fact in history.facts)
+    repeated = () if ledger.hides_writes else history.repeated
+    held = [ledger.holders([value], max(own, default=0), history.about(subject)) for subject, value in repeated]
     writes = [(at, text) for at in own for text in ledger.writes.get(at, ())]
     texts = [(at, text) for at, text in writes if text]
     return MemoryResult(
         facts=facts,
         stale=_sum_pairs(one.stale for one in served),
         deleted=_sum_pairs(one.deleted for one in served),
-        duplicated=_count_duplicated(history, ledger, max(own, default=0)),
+        duplicated=(sum(len(names) > 1 for names in held), len(held)),
         invented=(sum(ledger.invents(text, at) for at, text in texts), len(texts)),
         writes=(len(writes), len(own) if ledger.writes else 0),
         lost=_where_lost(facts) if is_lost else "",
@@ -326,13 +329,6 @@ def _fact(
     )  # fmt: skip
 
 
-def _count_duplicated(history: _TellingHistory, ledger: MemoryLedger, upto: int) -> tuple[int, int]:
-    if ledger.hides_writes:
-        return (0, 0)
-    held = [ledger.holders([value], upto, history.about(subject)) for subject, value in history.repeated]
-    return sum(len(names) > 1 for names in held), len(held)
-
-
 def _where_lost(facts: Sequence[FactMemory]) -> Lost:
     """Return where it was lost first; earlier values of a subject do not count."""
     last = {fact.subject or str(fact.needle): fact for fact in facts if fact.known}
@@ -345,8 +341,8 @@ def _where_lost(facts: Sequence[FactMemory]) -> Lost:
 
 
 def _sum_pairs(pairs: Iterable[tuple[int, int]]) -> tuple[int, int]:
-    listed = list(pairs)
-    return sum(one for one, _ in listed), sum(of for _, of in listed)
+    ones, ofs = zip((0, 0), *pairs, strict=True)
+    return sum(ones), sum(ofs)
 
 
 def _is_about(text: str, about: AbstractSet[str]) -> bool:

@@ -17,7 +17,7 @@ from pytest_ltm._journal.result import ConversationName
 from pytest_ltm._storage.disk import read_regular, write_whole
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm._storage.locks import lock_holder
-from pytest_ltm._storage.schema import json_text, show_value
+from pytest_ltm._storage.schema import json_text, show_value, to_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -53,11 +53,11 @@ class RunFile(Struct, frozen=True, kw_only=True):
 
 def write_run_file(folder: Path, run: RunFile) -> None:
     """Write it into a run folder."""
-    record = {
-        "format": FORMAT, "run": run.run, "options": dict(run.options), "paths": list(run.paths),
-        "folder": run.folder, "settings": dict(run.settings), "versions": dict(run.versions),
-        **({} if run.source is None else {"source": msgspec.to_builtins(run.source)}),
-    }  # fmt: skip
+    record = {"format": FORMAT, **to_record(run)}
+    if run.source is None:
+        del record["source"]
+    else:
+        record["source"] = msgspec.to_builtins(run.source)  # without what is unknown of it
     write_whole(folder / FILE, json_text(record).encode(), lasting=True)
 
 
@@ -126,7 +126,12 @@ def find_run(text: str, ltm_dir: Path, base: Path = Path()) -> Path:
     ConfigurationError if there is none, with what runs there are.
     """
     runs = ltm_dir / "runs"
-    name = _read_latest(ltm_dir) if text == LATEST else text
+    name = text
+    if text == LATEST:
+        try:
+            name = read_regular(ltm_dir / LATEST).decode().strip()
+        except (OSError, ValueError):
+            raise ConfigurationError(f"there is no latest run in {ltm_dir}") from None
     if runs.is_dir() and name in {path.name for path in runs.iterdir() if path.is_dir()}:
         return runs / name
     if text not in {"", LATEST} and os.path.isdir(base / text):  # noqa: PTH112 - a path object refuses a long name
@@ -189,13 +194,6 @@ def _time_in_run_id(run: Path) -> datetime | None:
 _STAMP = len("20260105-101500")
 _FEW = 5
 _KINDS = {"run": str, "options": dict, "paths": list, "folder": str, "settings": dict, "versions": dict}
-
-
-def _read_latest(ltm_dir: Path) -> str:
-    try:
-        return read_regular(ltm_dir / LATEST).decode().strip()
-    except (OSError, ValueError):
-        raise ConfigurationError(f"there is no latest run in {ltm_dir}") from None
 
 
 def _is_given(value: object) -> bool:

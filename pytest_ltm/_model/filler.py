@@ -143,25 +143,20 @@ def _pack_pieces(text: str, most: int, count: Callable[[str], int]) -> Iterator[
         end, size = start, 0
         while end < len(pieces) and (end == start or size + pieces[end][1] <= most):
             size, end = size + pieces[end][1], end + 1
-        while end > start + 1 and count(_join_pieces(pieces[start:end])) > most:  # a seam may cost a token
-            end -= 1
-        yield _join_pieces(pieces[start:end])
+        while (part := "".join(piece for piece, _ in pieces[start:end])) and end > start + 1 and count(part) > most:
+            end -= 1  # a seam may cost a token
+        yield part
         start = end
-
-
-def _join_pieces(pieces: Sequence[tuple[str, int]]) -> str:
-    return "".join(piece for piece, _ in pieces)
 
 
 def _split_into_pieces(text: str, most: int, count: Callable[[str], int]) -> Iterator[tuple[str, int]]:
     """Yield what stays together, with its tokens: sentences, else words, else halves of words."""
     for sentence in _SENTENCE.findall(text):
-        tokens = count(sentence)
-        if tokens <= most:
+        if (tokens := count(sentence)) <= most:
             yield sentence, tokens
-            continue
-        for word in _WORD.findall(sentence):
-            yield from _halve_word(word, most, count)
+        else:
+            for word in _WORD.findall(sentence):
+                yield from _halve_word(word, most, count)
 
 
 def _halve_word(word: str, most: int, count: Callable[[str], int]) -> Iterator[tuple[str, int]]:

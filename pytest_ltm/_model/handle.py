@@ -74,6 +74,19 @@ class Sheet:
         self.checks.append(self.assertion)
 
 
+def _refuse_arguments(label: object, ok: object) -> None:
+    """Raise ScenarioError for the arguments of a check in the wrong order, or of another type."""
+    __tracebackhide__ = True
+    if not isinstance(label, str):
+        raise ScenarioError(f"ltm.check({label!r}, ...): the label comes first, as in ltm.check({LABELLED})")
+    if not isinstance(ok, (bool, Opinion, re.Match, NoneType)):
+        cure = LABELLED if isinstance(ok, str) else f"{label!r}, bool(...)"
+        raise ScenarioError(
+            f"ltm.check({label!r}, {shorten(repr(ok), 60)}): a check needs True or False, not {type(ok).__name__}. "
+            f"Write a comparison, as in ltm.check({cure})"
+        )
+
+
 def score_checks(checks: Sequence[Check], scores: Sequence[Score], threshold: float) -> Score:
     """Return the mean of checks and scores; of a score one check says whether it reaches the threshold."""
     reached = [
@@ -340,14 +353,7 @@ class Ltm:
             ScenarioError: If the label is not a text, or `ok` is of another type: an answer is true whatever it says.
         """
         __tracebackhide__ = True
-        if not isinstance(label, str):
-            raise ScenarioError(f"ltm.check({label!r}, ...): the label comes first, as in ltm.check({LABELLED})")
-        if not isinstance(ok, (bool, Opinion, re.Match, NoneType)):
-            cure = LABELLED if isinstance(ok, str) else f"{label!r}, bool(...)"
-            raise ScenarioError(
-                f"ltm.check({label!r}, {shorten(repr(ok), 60)}): a check needs True or False, not {type(ok).__name__}. "
-                f"Write a comparison, as in ltm.check({cure})"
-            )
+        _refuse_arguments(label, ok)
         why = ok.reason if isinstance(ok, Opinion) and not ok else ""
         self.sheet.checks.append(Check(f"{label} (the judge: {why})" if why else label, bool(ok)))
         return bool(ok)
