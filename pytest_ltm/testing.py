@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
@@ -92,19 +92,16 @@ class Played:
     """The examples in the order in which they ended."""
 
 
-@dataclass
 class _Body(GreenBody):
-    run: Callable[[], object]
-    endings: dict[str, Ending] = field(repr=False)
-
-    def __post_init__(self) -> None:
+    def __init__(self, run: Callable[[], object], endings: dict[str, Ending]) -> None:
         super().__init__()
+        self._scenario, self._endings = run, endings
 
     def play(self) -> object:
-        return self.run()
+        return self._scenario()
 
     def finish(self, lane: Lane, ending: Ending) -> None:
-        self.endings[lane.example.key] = ending
+        self._endings[lane.example.key] = ending
 
 
 def run_conversation(
@@ -153,23 +150,22 @@ def run_conversation(
     >>> {exchange.kind for exchange in played.transcript} == {"say", "filler", "ask"}
     True
     """
-    planned = tuple(
-        examples
-        or (PlannedExample(scenario=name, example="0", definition=(definitions or {}).get(name)) for name in scenarios)
+    planned = examples or (
+        PlannedExample(scenario=name, example="0", definition=(definitions or {}).get(name)) for name in scenarios
     )
-    fields = {
-        "seed": seed, "trial": 0, "span": span, "tokenizer": "cl100k_base", "filler": "counting",
-        "scoring": "current", "judge": "none", "judge_votes": 1, "time": "simulated", "opening": opening,
-        "count": "capped",
+    defaults = {
+        "trial": 0, "tokenizer": "cl100k_base", "filler": "counting", "scoring": "current", "judge": "none",
+        "judge_votes": 1, "time": "simulated",
     }  # fmt: skip
-    whole, endings = Plan(examples=planned, **{**fields, **plan}), dict[str, Ending]()
+    whole = Plan(examples=tuple(planned), seed=seed, span=span, opening=opening, **{**defaults, **plan})
+    endings: dict[str, Ending] = {}
     factory = ConversationFactory(
         plan=whole, seed=seed, clock=SimulatedClock(history[0].at) if history else SimulatedClock(),
         counter=token_counter(whole.tokenizer), filler=filler or CountingFiller(), history=history,
     )  # fmt: skip
 
     def body(example: PlannedExample) -> _Body:
-        made = _Body(run=lambda: scenarios[example.scenario](ltm), endings=endings)
+        made = _Body(lambda: scenarios[example.scenario](ltm), endings)
         ltm = factory.handle(made.send, example, lambda: conversation, users=users.handle(example.key))
         made.sheet = ltm.sheet
         return made

@@ -238,7 +238,10 @@ def _examine_damage(data: bytes, number: int, start: int, head: str, written: Ma
         where = f"line {followed}" if followed else "no other"
         what = f"it was written after {where}: two processes wrote this journal, or lines were added or moved"
     else:
-        what = f"{_event_name(line)} was changed after it was written, or lines before it are missing"
+        event = _BEGINNING.match(line)
+        name = f"the {event[1].decode()}" if event else "its text"
+        of = f" of exchange {event[2].decode()}" if event and event[2] else ""
+        what = f"{name}{of} was changed after it was written, or lines before it are missing"
     return Damage(line=number, start=start, what=what)
 
 
@@ -268,14 +271,6 @@ def _missing_checksum(line: bytes) -> str:
     except (ValueError, RecursionError):
         return "it is not a line of a journal: it was torn, overwritten or edited"
     return "it has no checksum: it was edited, or something else wrote it"
-
-
-def _event_name(line: bytes) -> str:
-    """Return what a person would call a line."""
-    match = _BEGINNING.match(line)
-    if match is None:
-        return "its text"
-    return f"the {match[1].decode()}" + (f" of exchange {match[2].decode()}" if match[2] else "")
 
 
 def _show_byte(byte: int) -> str:

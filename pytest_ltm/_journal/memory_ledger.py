@@ -110,11 +110,6 @@ class MemoryLedger(Struct):
         """Return all that a record has said up to an exchange."""
         return [text for at, text in self.records.get(record, ()) if at <= upto and text is not None]
 
-    def is_deleted(self, record: str, upto: int) -> bool:
-        """Return whether a record was deleted before an exchange."""
-        last = [text for at, text in self.records.get(record, ()) if at < upto][-1:]
-        return last == [None]
-
     def holders(self, values: Collection[str], upto: float = inf, about: AbstractSet[str] = frozenset()) -> list[str]:
         """Return the ids of the records that have one of these values now, or at an exchange."""
         now = {
@@ -283,7 +278,8 @@ class _Served:
             if self._history.current(subject, self.number)[1] is None:
                 former, about = self._history.former(subject, self.number), self._history.about(subject)
                 pairs.append(any(self._has_any(text, former, about) for text in self._texts))
-        ghosts = sum(self._ledger.is_deleted(one.record, self.number) for one in self.found)
+        records = [self._ledger.records.get(one.record, ()) for one in self.found]
+        ghosts = sum([text for at, text in record if at < self.number][-1:] == [None] for record in records)
         return (sum(pairs), len(pairs)) if pairs else (ghosts, ghosts)
 
     @property

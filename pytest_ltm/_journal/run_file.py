@@ -80,7 +80,8 @@ def read_run_file(folder: Path) -> RunFile:
     for name, kind in _KINDS.items():
         if not isinstance(record.get(name), kind):
             raise ConfigurationError(f"{path}: {name} is {show_value(record.get(name))}, not a {kind.__name__}")
-    if not all(_is_given(value) for value in record["options"].values()) or not _are_texts(record["paths"]):
+    texts = [record["paths"], *(value for value in record["options"].values() if value is not True)]
+    if not all(isinstance(text, str) for value in texts for text in (value if isinstance(value, list) else [value])):
         raise ConfigurationError(f"{path}: options and paths must be texts")
     return RunFile(
         **{**{name: record[name] for name in _KINDS}, "paths": tuple(record["paths"])}, source=source_of(folder)
@@ -194,14 +195,6 @@ def _time_in_run_id(run: Path) -> datetime | None:
 _STAMP = len("20260105-101500")
 _FEW = 5
 _KINDS = {"run": str, "options": dict, "paths": list, "folder": str, "settings": dict, "versions": dict}
-
-
-def _is_given(value: object) -> bool:
-    return value is True or isinstance(value, str) or (isinstance(value, list) and _are_texts(value))
-
-
-def _are_texts(values: Iterable[object]) -> bool:
-    return all(isinstance(value, str) for value in values)
 
 
 # --- The commit that is tested, read from the files of `.git` and from a CI job's environment: git itself is never run.

@@ -221,13 +221,14 @@ def read_step(step: Field, kind: str) -> Step:
     return (Say if kind == "say" else Ask)(values.pop(kind), **values)
 
 
-def _read_told_values(field: Field) -> dict[str, str | None]:
-    """Return the values that a step tells, by what they are about; null withdraws one."""
-    return {subject: None if value.value is None else value.text() for subject, value in field.mapping().items()}
-
-
 # The fields of a definition file, of its steps and of a wait, and how each is read.
-_SAY: Mapping[str, Callable[[Field], Any]] = {"say": Field.text, "user": Field.text, "tells": _read_told_values}
+_SAY: Mapping[str, Callable[[Field], Any]] = {
+    "say": Field.text,
+    "user": Field.text,
+    "tells": lambda field: {
+        about: None if value.value is None else value.text() for about, value in field.mapping().items()
+    },
+}
 _ASK: Mapping[str, Callable[[Field], Any]] = {
     "ask": Field.text,
     "about": Field.texts,

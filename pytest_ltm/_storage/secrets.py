@@ -70,7 +70,12 @@ def redacted_data(value: Any, hides: Callable[[str], bool] = lambda name: name.l
 def dump_json_redacted(value: T, dumps: Callable[[T], str]) -> str:
     """Return `dumps(value)` of JSON values without secrets; they are looked through only if there are any."""
     text = dumps(value)
-    return dumps(redacted_data(value)) if redact_secrets(text) != text or _hides_one(text, value) else text
+    is_secret = redact_secrets(text) != text
+    if not is_secret and "\\" in text and may_have_credentials(text):
+        # An escape may hide a key: what is written of a line break and `sk-...` is the word `nsk-...`.
+        plain = "\n".join(_iter_json_texts(value))
+        is_secret = redact_secrets(plain) != plain
+    return dumps(redacted_data(value)) if is_secret else text
 
 
 def may_have_secrets(written: str) -> bool:
@@ -85,14 +90,6 @@ def _iter_json_texts(value: Any) -> Iterator[str]:
     elif isinstance(value, list | tuple | Mapping):
         for part in value.items() if isinstance(value, Mapping) else value:
             yield from _iter_json_texts(part)
-
-
-def _hides_one(written: str, value: Any) -> bool:
-    """Return whether an escape hides a key: what is written of a line break and `sk-...` is the word `nsk-...`."""
-    if "\\" not in written or not may_have_credentials(written):
-        return False
-    text = "\n".join(_iter_json_texts(value))
-    return redact_secrets(text) != text
 
 
 def remember_secret(name: str, value: str) -> None:
@@ -379,16 +376,12 @@ _PRIVATE_KEY = re.compile(
 )
 
 
-def _hide_key(match: re.Match[str]) -> str:
-    """Return what stands for a key: as many lines as it has, so that a list of lines stays one."""
-    return HIDDEN + "\n" * match.group().count("\n")
-
-
 # --- all of them
 
 _Found: TypeAlias = "re.Match[str]"
 _PATTERNS: list[tuple[tuple[str, ...], re.Pattern[str], Callable[[_Found], str]]] = [
-    (("private key",), _PRIVATE_KEY, _hide_key),
+    # As many lines as the key has, so that a list of lines stays one.
+    (("private key",), _PRIVATE_KEY, lambda key: HIDDEN + "\n" * key.group().count("\n")),
     *(
         (
             tuple(signs.split()),
