@@ -280,8 +280,7 @@ class Budget:
     """The limits of one run, and the ledger in which its conversations write what they spend."""
 
     def __init__(self, limits: Limits, ledger: Shared) -> None:
-        self.limits = limits
-        self._ledger = ledger
+        self.limits, self.ledger = limits, ledger
 
     def account(self, conversation: str, *, agent: str) -> Account:
         """Return where one conversation of an agent writes what it spends."""
@@ -289,31 +288,7 @@ class Budget:
 
     def total_spending(self) -> SpentBudget:
         """Return what all have spent together."""
-        return _sum_spent(self._ledger.read())
-
-    def reserve(self, conversation: str, amount: SpentBudget, *, anew: bool) -> None:
-        """Keep an amount for what a conversation is about to send; BudgetSpent if nothing may be spent any more.
-
-        What others have reserved counts as spent. `anew`: nothing is reserved by this process; what is was sent by one
-        that has died, and counts for good.
-        """
-
-        def alter(value: dict[str, Any]) -> dict[str, Any]:
-            left = value.setdefault("reserved", {}).pop(conversation, None)
-            if anew and left is not None:
-                _add_spent(value, "gone", conversation, SpentBudget(*left))
-            spent = _sum_spent(value)
-            limits, over = self.limits, []
-            if limits.usd is not None and spent.usd >= limits.usd:
-                over.append(f"--ltm-max-cost=${limits.usd:g}")
-            if limits.tokens is not None and spent.tokens >= limits.tokens:
-                over.append(f"--ltm-max-tokens={limits.tokens:,}")
-            if over:
-                raise BudgetSpent(f"the budget is spent: {' and '.join(over)} ({spent})")
-            _add_spent(value, "reserved", conversation, amount)
-            return value
-
-        self._ledger.change(alter)
+        return _sum_spent(self.ledger.read())
 
     def begin(self, known: Mapping[Side, Mapping[str, SpentBudget]]) -> None:
         """Begin the ledger with what was spent before the run was resumed; what was being sent counts for good."""
@@ -327,18 +302,7 @@ class Budget:
                     _add_spent(value, "gone", key, SpentBudget(*row))
             return value
 
-        self._ledger.change(alter)
-
-    def settle(self, side: Side | None, conversation: str, spent: SpentBudget) -> None:
-        """Write down what was spent in place of what was reserved; None: nothing was."""
-
-        def alter(value: dict[str, Any]) -> dict[str, Any]:
-            value.get("reserved", {}).pop(conversation, None)
-            if side is not None:
-                _add_spent(value, side, conversation, spent)
-            return value
-
-        self._ledger.change(alter)
+        self.ledger.change(alter)
 
 
 class Account:
@@ -362,11 +326,26 @@ class Account:
         if self.refused is not None:
             raise self.refused
         try:
-            self._budget.reserve(self._conversation, self._last, anew=not self._reserved)
+            self._budget.ledger.change(self._reserve)
         except BudgetSpent as over:
             self.refused = over
             raise
         self._reserved = True
+
+    def _reserve(self, value: dict[str, Any]) -> dict[str, Any]:
+        left = value.setdefault("reserved", {}).pop(self._conversation, None)
+        if left is not None and not self._reserved:  # of a process that has died: it was sent, and counts for good
+            _add_spent(value, "gone", self._conversation, SpentBudget(*left))
+        spent = _sum_spent(value)  # what others have reserved counts as spent
+        limits, over = self._budget.limits, []
+        if limits.usd is not None and spent.usd >= limits.usd:
+            over.append(f"--ltm-max-cost=${limits.usd:g}")
+        if limits.tokens is not None and spent.tokens >= limits.tokens:
+            over.append(f"--ltm-max-tokens={limits.tokens:,}")
+        if over:
+            raise BudgetSpent(f"the budget is spent: {' and '.join(over)} ({spent})")
+        _add_spent(value, "reserved", self._conversation, self._last)
+        return value
 
     def release(self) -> None:
         """Let go of what was reserved: nothing was sent."""
@@ -401,8 +380,16 @@ class Account:
             )
 
     def _settle(self, side: Side | None, spent: SpentBudget) -> None:
+        """Write down what was spent in place of what was reserved; None: nothing was."""
+
+        def alter(value: dict[str, Any]) -> dict[str, Any]:
+            value.get("reserved", {}).pop(self._conversation, None)
+            if side is not None:
+                _add_spent(value, side, self._conversation, spent)
+            return value
+
         self._reserved = False
-        self._budget.settle(side, self._conversation, spent)
+        self._budget.ledger.change(alter)
 
 
 def read_dollars(text: str) -> float:

@@ -441,11 +441,8 @@ class Journal:
                 self._compare(encode_event(event), self._next)
                 self._next, self._event = self._opened(), None
             elif self._file is not None:
-                append_line(
-                    self._file,
-                    self._chain.seal_line(encode_event(event)),
-                    lasting=isinstance(event, FSYNCED_EVENTS),
-                )
+                line = self._chain.seal_line(encode_event(event))
+                append_line(self._file, line, lasting=isinstance(event, FSYNCED_EVENTS))
         except ConversationOver as over:
             self.over = over
             raise
