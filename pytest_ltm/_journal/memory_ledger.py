@@ -7,7 +7,7 @@ from math import inf
 from statistics import fmean
 from typing import TYPE_CHECKING, Literal
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from pytest_ltm._language.words import STOP_WORDS, has_value, plain_words
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pytest_ltm._model.transcript import Exchange, Transcript
 
 
+Change = Literal["new", "update", "withdrawal"]
 Lost = Literal["", "never written", "written, not found", "found, not used"]
 # What may be a name or a number: capitals inside a sentence, and digits that are no date or time.
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
@@ -41,7 +42,7 @@ class FactMemory(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a record must have; of a fact that was withdrawn "" ."""
     subject: str = ""
     """What it is about; "" where nobody says: then its value is the whole message."""
-    change: Literal["new", "update", "withdrawal"] = "new"
+    change: Change = "new"
     lag: int | None = None
     """After how many exchanges a record had it; None: never."""
     known: bool = True
@@ -112,14 +113,12 @@ class MemoryLedger(Struct):
 
     def holders(self, values: Collection[str], upto: float = inf, about: AbstractSet[str] = frozenset()) -> list[str]:
         """Return the ids of the records that have one of these values now, or at an exchange."""
-        now = {
-            name: next((text for at, text in texts[::-1] if at <= upto), None) for name, texts in self.records.items()
-        }
-        return [
-            name
-            for name, text in now.items()
-            if text is not None and _is_about(text, about) and any(has_value(text, value) for value in values)
-        ]
+        names = []
+        for name, texts in self.records.items():
+            now = next((text for at, text in texts[::-1] if at <= upto), None)
+            if now is not None and _is_about(now, about) and any(has_value(now, value) for value in values):
+                names.append(name)
+        return names
 
     def lag(self, told_at: int, value: str, about: AbstractSet[str], unchosen: Collection[str] = ()) -> int | None:
         """Return after how many exchanges a record had a value; None: never.
@@ -144,16 +143,13 @@ class MemoryLedger(Struct):
         """Return whether a record has a name or a number that nobody said up to an exchange; dates are left out."""
         starts = {match.end() for match in _SENTENCE.finditer(text)}
         dates = [match.span() for match in _DATES.finditer(text)]
-        for word in _WORD.finditer(text):
-            is_name = any(map(str.isdigit, word[0])) or (word[0][0].isupper() and word.start() not in starts)
-            dated = any(start <= word.start() < end for start, end in dates)
-            if (
-                is_name
-                and not dated
-                and any(self._unsaid(part, at) for part in plain_words(word[0].removesuffix("'s")))
-            ):
-                return True
-        return False
+        names = (
+            word[0].removesuffix("'s")
+            for word in _WORD.finditer(text)
+            if any(map(str.isdigit, word[0])) or (word[0][0].isupper() and word.start() not in starts)
+            if not any(start <= word.start() < end for start, end in dates)
+        )
+        return any(self._unsaid(part, at) for name in names for part in plain_words(name))
 
     def _unsaid(self, word: str, at: int) -> bool:
         stem = word.removesuffix("s")
@@ -220,13 +216,8 @@ class _TellingHistory:
                 if value is not None and before and before[-1][1] == value:
                     self.repeated.add((subject, value))
                     continue
-                change: Literal["new", "update", "withdrawal"] = "update" if before else "new"
-                self.facts.append(
-                    FactMemory(
-                        needle=number, subject=subject, value=value or "",
-                        change="withdrawal" if value is None else change,
-                    )
-                )  # fmt: skip
+                change: Change = "withdrawal" if value is None else "update" if before else "new"
+                self.facts.append(FactMemory(needle=number, subject=subject, value=value or "", change=change))
                 before.append((number, value))
             if not told.get(number):
                 self.facts.append(FactMemory(needle=number, value=needles[number]))
@@ -319,10 +310,7 @@ def _fact(
         and fact.needle + lag <= one.number
         and (not fact.subject or history.current(fact.subject, one.number)[0] == fact.needle)
     ]
-    return FactMemory(
-        needle=fact.needle, subject=fact.subject, value=fact.value, change=fact.change, lag=lag, known=known,
-        rank=ranks[-1] if ranks else None,
-    )  # fmt: skip
+    return structs.replace(fact, lag=lag, known=known, rank=ranks[-1] if ranks else None)
 
 
 def _where_lost(facts: Sequence[FactMemory]) -> Lost:

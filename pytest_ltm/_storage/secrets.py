@@ -27,12 +27,10 @@ T = TypeVar("T")
 # The characters that the value of a variable must have: a shorter one is found in ordinary words.
 SHORTEST = 8
 
-_WORDS = frozenset(
-    {
-        "apikey", "apikeys", "auth", "authorization", "cookie", "cookies", "credential", "credentials", "key", "keys",
-        "pass", "passphrase", "passwd", "password", "passwords", "pat", "pwd", "secret", "secrets", "token", "tokens",
-    }
-)  # fmt: skip
+_WORDS = frozenset({
+    "apikey", "apikeys", "auth", "authorization", "cookie", "cookies", "credential", "credentials", "key", "keys",
+    "pass", "passphrase", "passwd", "password", "passwords", "pat", "pwd", "secret", "secrets", "token", "tokens",
+})  # fmt: skip
 _WITHIN = ("apikey", "cookie", "credential", "passwd", "password", "secret")
 _NOT_SECRET = frozenset({"PWD", "OLDPWD"})
 _HEADERS = frozenset({"authorization", "proxy-authorization", "x-api-key", "api-key", "cookie", "set-cookie"})
@@ -288,30 +286,24 @@ def _hide_match(match: re.Match[str]) -> str:
 
 # --- Passwords and the like under their names: `"password": "…"`, `password: …`, `DB_PASSWORD=…`, `password='…'`.
 
-_NAMED = (
-    r"(?P<name>passwords?|passwd|passphrase|secret(?:[-_]?access)?(?:[-_]?key)?|private[-_]?key|api[-_]?key"
-    r"|(?P<weak>(?<![a-z])token|(?:auth|access|session|refresh|id|api|bearer)[-_]?token))"
-)
+_NAMES = r"passwords?|passwd|passphrase|secret(?:[-_]?access)?(?:[-_]?key)?|private[-_]?key|api[-_]?key"
+_WEAK_NAMES = r"(?<![a-z])token|(?:auth|access|session|refresh|id|api|bearer)[-_]?token"
 _QUOTE = r"(?:\\{0,7}[\"']|&(?:quot|\#34|\#39|apos);)"
 _NAMED_VALUE = re.compile(
-    rf"(?P<kept>{_NAMED}(?P<closed>{_QUOTE})?(?P<sign>[ \t]{{0,4}}(?::|==?>?)[ \t]{{0,4}}))"
+    rf"(?P<kept>(?P<name>{_NAMES}|(?P<weak>{_WEAK_NAMES}))(?P<closed>{_QUOTE})?"
+    r"(?P<sign>[ \t]{0,4}(?::|==?>?)[ \t]{0,4}))"
     rf"(?:(?P<quote>b?{_QUOTE})(?P<quoted>(?:(?!(?<!\\)(?P=quote))[^\r\n])+)"
     r"|(?P<bare>[^\s\"',;\\&<>(){}\[\]$*]{4,})(?P<open>[(\[{]?))",
     re.IGNORECASE,
 )
 # What each of them begins with, in lower case: to look for this first takes a tenth of the time.
-_MAY_BE_NAMED = re.compile(
-    r"(?:passwords?|passwd|passphrase|secret(?:[-_]?access)?(?:[-_]?key)?|private[-_]?key|api[-_]?key|token)"
-    rf"{_QUOTE}?[ \t]{{0,4}}[:=]"
-)
+_MAY_BE_NAMED = re.compile(rf"(?:{_NAMES}|token){_QUOTE}?[ \t]{{0,4}}[:=]")
 # What that begins with.
 _NAMES_BEGIN = ("passw", "passphrase", "secret", "private", "api", "token")
-_PLACEHOLDERS = frozenset(
-    {
-        "none", "null", "true", "false", "required", "optional", "string", "text", "pending", "unknown", "unset",
-        "empty", "hidden", "redacted", "missing",
-    }
-)  # fmt: skip
+_PLACEHOLDERS = frozenset({
+    "none", "null", "true", "false", "required", "optional", "string", "text", "pending", "unknown", "unset",
+    "empty", "hidden", "redacted", "missing",
+})  # fmt: skip
 _HIDDEN = re.compile(rf"{re.escape(HIDDEN[:-1])}[^\]]*\]")
 _LINE_OF_ITS_OWN = re.compile(r"(?:^|[\r\n])[ \t]*(?:E +|- |export )?(?P<before>[\w.-]*)$")
 # The characters before a name that are looked at.
