@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from pytest_ltm._model.agent import Agent, Mishap, Reply, Usage
     from pytest_ltm._model.filler import Filler, FillerExchange
     from pytest_ltm._model.handle import Ltm
-    from pytest_ltm._model.judge_request import Inquiry, Judge
-    from pytest_ltm._model.ltm_judge import LtmJudge, Opinion
+    from pytest_ltm._model.judge import Inquiry, Judge, LtmJudge, Opinion
     from pytest_ltm._model.scenario import Ask, Definition, Say, Step, Wait, Watch, spread
     from pytest_ltm._model.score import Check, Evaluator, Score, Unscored, Verdict
     from pytest_ltm._model.simulated_user import LtmUser
@@ -92,8 +91,7 @@ _HOMES = {
     "_storage.clock": "duration",
     "_model.filler": "Filler FillerExchange",
     "_model.handle": "Ltm",
-    "_model.judge_request": "Inquiry Judge",
-    "_model.ltm_judge": "LtmJudge Opinion",
+    "_model.judge": "Inquiry Judge LtmJudge Opinion",
     "_model.simulated_user": "LtmUser",
     "_model.scenario": "Ask Definition Say Step Wait Watch spread",
     "_model.score": "Check Evaluator Score Unscored Verdict",

@@ -13,8 +13,8 @@ from pytest_ltm._engine.factory import ConversationFactory
 from pytest_ltm._engine.lane import Ending, GreenBody, Lane
 from pytest_ltm._journal.events import Journal
 from pytest_ltm._journal.timings import Timings
-from pytest_ltm._model.filler import Filler, FillerExchange
-from pytest_ltm._model.ltm_judge import FakeJudge
+from pytest_ltm._model.filler import Filler, FillerExchange, PastExchange
+from pytest_ltm._model.judge import FakeJudge
 from pytest_ltm._model.plan import Plan, PlannedExample, user_seed
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._storage.clock import SimulatedClock
@@ -28,7 +28,6 @@ from pytest_ltm.users._user_connection import USER_MODEL_NAME, UserConnection, f
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from pytest_ltm._model.filler import PastExchange
     from pytest_ltm._model.handle import Ltm
     from pytest_ltm._model.scenario import Definition
     from pytest_ltm._model.transcript import Transcript

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_ltm._journal.events import Journal
     from pytest_ltm._journal.timings import Timings
     from pytest_ltm._model.filler import Filler, PastExchange
-    from pytest_ltm._model.judge_request import Judge
+    from pytest_ltm._model.judge import Judge
     from pytest_ltm._model.scenario import Request
     from pytest_ltm._model.score import Scoring
     from pytest_ltm._model.tokens import TokenCounter

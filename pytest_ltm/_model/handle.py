@@ -10,10 +10,10 @@ from textwrap import shorten
 from types import NoneType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from pytest_ltm._model.ltm_judge import PROMPTS, Opinion, ask_judge
+from pytest_ltm._model.judge import PROMPTS, Judge, Opinion, ask_judge
 from pytest_ltm._model.scenario import Ask, Definition, NewSession, Request, Say, Step, Wait, Watch, Watcher
 from pytest_ltm._model.score import Check, Replies, Score, Scoring, Unscored, undecided_if_open, with_bounds
-from pytest_ltm._model.simulated_user import TURNS, LtmUser
+from pytest_ltm._model.simulated_user import TURNS, LtmUser, UserQuestion
 from pytest_ltm._storage.clock import duration
 from pytest_ltm._storage.errors import ScenarioError, did_you_mean
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime, timedelta
 
-    from pytest_ltm._model.judge_request import Judge
-    from pytest_ltm._model.simulated_user import UserQuestion
     from pytest_ltm._model.transcript import Exchange
 
 

@@ -15,17 +15,14 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from msgspec import Struct, ValidationError, convert
 
-from pytest_ltm._model.scenario import read_definition, to_json
-from pytest_ltm._model.transcript import COUNTS, RAW, Reading
+from pytest_ltm._model.scenario import Definition, read_definition, to_json
+from pytest_ltm._model.transcript import COUNTS, RAW, Count, Reading
 from pytest_ltm._storage.errors import AgentError, ConfigurationError, DefinitionError, ScenarioError
 from pytest_ltm._storage.schema import SPARSE, Field, show_value, to_record
 from pytest_ltm._storage.secrets import is_secret_name, redact_secrets, redacted_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    from pytest_ltm._model.scenario import Definition
-    from pytest_ltm._model.transcript import Count
 
 
 # The version of the plan's JSON form.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -21,8 +21,6 @@ from pytest_ltm._storage.schema import Field, load_yaml, show_value
 from pytest_ltm._storage.secrets import dump_json_redacted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from pytest_ltm._model.handle import Ltm
     from pytest_ltm._model.score import Score, Unscored
 

@@ -11,7 +11,7 @@ from pytest_ltm._language import speech
 from pytest_ltm._language.json import json_values
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.words import has_phrase, plain_words, space_delimited
-from pytest_ltm._model.judge_request import CUT, JudgeRequest, fence_text, shorten_for_judge
+from pytest_ltm._model.judge import CUT, JudgeRequest, fence_text, shorten_for_judge
 from pytest_ltm._storage.errors import ScenarioError, UserError
 from pytest_ltm._storage.schema import load_packaged_yaml
 

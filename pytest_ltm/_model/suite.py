@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct, field, structs
 
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm._storage.schema import Field, load_yaml
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
 
 # How the name of a suite file ends.
 SUFFIX = ".ltm-suite.yml"

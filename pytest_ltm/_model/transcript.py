@@ -19,7 +19,6 @@ from pytest_ltm._language import READING, speech
 from pytest_ltm._storage.disk import disk_fault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from datetime import datetime
 
 

@@ -8,13 +8,11 @@ import sys
 import traceback
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._storage.errors import describe_error, did_you_mean
+from pytest_ltm._storage.errors import LtmError, describe_error, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import ModuleType
-
-    from pytest_ltm._storage.errors import LtmError
 
 
 def is_dotted(spec: str) -> bool:

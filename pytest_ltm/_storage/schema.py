@@ -6,7 +6,7 @@ import dataclasses
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -20,7 +20,6 @@ from pytest_ltm._storage.errors import DefinitionError, LtmError, ScenarioError,
 from pytest_ltm._storage.secrets import dump_json_redacted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
     from datetime import timedelta
 
 

@@ -14,13 +14,9 @@ import math
 import os
 import re
 import urllib.parse
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache, partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ from pytest_ltm._journal.prechecks import CHECKS, FILE, JOURNAL, LEAST_CHECKS, T
 from pytest_ltm._journal.result import Precheck
 from pytest_ltm._journal.run_file import SUMMARY
 from pytest_ltm._journal.timings import Timings
-from pytest_ltm._model.ltm_judge import PROMPTS
+from pytest_ltm._model.judge import PROMPTS
 from pytest_ltm._model.plan import definition_rng
 from pytest_ltm._model.score import Unscored
 from pytest_ltm._storage.disk import disk_fault, read_regular, write_whole
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from pytest_ltm._model.judge_request import Inquiry
-    from pytest_ltm._model.ltm_judge import LtmJudge
+    from pytest_ltm._model.judge import Inquiry, LtmJudge
     from pytest_ltm.judges._connection import JudgeConnection
     from pytest_ltm.judges._judge_registry import NamedJudge
     from pytest_ltm.plugin.session import LtmRun

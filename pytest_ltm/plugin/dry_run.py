@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pytest_ltm._engine.factory import ConversationFactory
     from pytest_ltm._engine.lane import Ending, Lane
     from pytest_ltm._journal.result import ConversationResult, ScenarioResult
-    from pytest_ltm._model.judge_request import Inquiry
+    from pytest_ltm._model.judge import Inquiry
     from pytest_ltm._model.simulated_user import UserQuestion
     from pytest_ltm._model.transcript import Kind
     from pytest_ltm.plugin.conversation_setup import ConversationInputs, KnownAnswers

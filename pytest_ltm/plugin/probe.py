@@ -12,10 +12,18 @@ from pytest_ltm._engine.recording_folder import JOURNAL
 from pytest_ltm._journal import events
 from pytest_ltm._journal import prechecks as _probe
 from pytest_ltm._journal.cost import TokenUse
-from pytest_ltm._journal.prechecks import PROBE_FILE, Decided, ProbeExchange, ProbeVerdict
+from pytest_ltm._journal.prechecks import (
+    PROBE_FILE,
+    Decided,
+    ProbeExchange,
+    ProbeQuestion,
+    ProbeVerdict,
+    Secret,
+    is_known,
+    probe_questions,
+)
 from pytest_ltm._journal.run_file import conversations_in
 from pytest_ltm._journal.timings import Timings
-from pytest_ltm._model.leak_probe import ProbeQuestion, Secret, is_known, probe_questions
 from pytest_ltm._model.scenario import Ask, Say
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._results.text import pluralize, span_of_time

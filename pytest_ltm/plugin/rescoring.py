@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from pytest_ltm._engine.lane import Ending, Lane
     from pytest_ltm._journal.result import ConversationResult, RunResult, ScenarioResult
     from pytest_ltm._model.agent import Reply
-    from pytest_ltm._model.judge_request import Inquiry
+    from pytest_ltm._model.judge import Inquiry
     from pytest_ltm._model.plan import Plan
     from pytest_ltm._model.simulated_user import UserQuestion
     from pytest_ltm._storage.locks import FolderLock

@@ -8,9 +8,16 @@ from msgspec.structs import replace
 from pytest_ltm import Ask, Definition, Say
 from pytest_ltm._journal import prechecks
 from pytest_ltm._journal.cost import Price, Tariff
-from pytest_ltm._journal.prechecks import PROBE_FILE, Decided, ProbeExchange
+from pytest_ltm._journal.prechecks import (
+    PROBE_FILE,
+    QUESTIONS,
+    Decided,
+    ProbeExchange,
+    Secret,
+    is_known,
+    probe_questions,
+)
 from pytest_ltm._model.agent import Usage
-from pytest_ltm._model.leak_probe import QUESTIONS, Secret, is_known, probe_questions
 
 if TYPE_CHECKING:
     from pathlib import Path
