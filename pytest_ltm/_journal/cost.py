@@ -417,6 +417,7 @@ def spent_in(
     `user`: of a simulated user's model.
     """
     sides: dict[Side, SpentBudget] = dict.fromkeys(("agent", "judge", "user", "lost"), SpentBudget())
+    # What was only reckoned (`hypothetical`) is on the bill, and not spent.
     bill, message = Bill(agent), 0
     for event in events.iter_readable_events(journal):
         bill.count_event(event)

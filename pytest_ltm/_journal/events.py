@@ -312,6 +312,7 @@ def without_texts(event: Event) -> Event:
             return replace(event, text="", retrieved=None, thoughts="", memory=())
         case FillerSent():
             return replace(event, message="", reply="", memory=())
+        # One of reply and fault must stay, as the event requires.
         case ModelAsked(reply=str()):
             return replace(event, prompt="", reply="")
         case ModelAsked():

@@ -152,6 +152,7 @@ class MemoryLedger(Struct):
         return any(self._unsaid(part, at) for name in names for part in plain_words(name))
 
     def _unsaid(self, word: str, at: int) -> bool:
+        # A plural, or the possessive of a name, was said with the name.
         stem = word.removesuffix("s")
         said = min(self.first_said.get(word, at + 1), self.first_said.get(stem, at + 1))
         return said > at and word not in _SPEAKERS and word not in STOP_WORDS

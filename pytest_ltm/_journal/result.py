@@ -535,6 +535,7 @@ def why_unmeasured(run: RunResult) -> str:
     lost = sum(row.infrastructure for row in rows)
     if lost:
         reasons = {row.reason if row.cause == "not reached" else "" for row in rows}
+        # One reason for all of them, such as a budget that was spent at the start, says more than their number.
         [why] = reasons if len(reasons) == 1 else [""]  # nothing was played at all
         return why or f"{lost_examples(lost, len(rows))}, not through memory"
     asked = [row for row in rows if row.judge_calls]

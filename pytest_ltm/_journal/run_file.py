@@ -58,6 +58,7 @@ def write_run_file(folder: Path, run: RunFile) -> None:
         del record["source"]
     else:
         record["source"] = msgspec.to_builtins(run.source)  # without what is unknown of it
+    # Without it nothing could be resumed: it outlives a loss of power.
     write_whole(folder / FILE, json_text(record).encode(), lasting=True)
 
 

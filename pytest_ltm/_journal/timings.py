@@ -147,6 +147,7 @@ class Timings:
         """Resume timings; a torn last line is a damaged one from now on."""
         torn = path.is_file() and read_regular(path)[-1:] not in (b"", b"\n")
         file = Appender(path, new=False)
+        # Else the first new line would be part of the torn one.
         file.append(b"\n" * torn)
         return cls(file)
 

@@ -70,6 +70,7 @@ class TokenCounts(Protocol):
 
 def usage_of(used: TokenCounts, *, prompt: int, reply: int) -> Usage:
     """Return what one request used; `prompt` and `reply` are estimates for what the server does not report."""
+    # A server that reports 0 for a reply that is there has not counted it.
     silent = used.output is None or (not used.output and reply > 0)
     return Usage(
         input_tokens=prompt if used.input is None else used.input,
@@ -503,6 +504,7 @@ def check_operations(given: object, refuse: Callable[[str], LtmError]) -> tuple[
         what, key, text = one if isinstance(one, (list, tuple)) and len(one) == _ROW else (None, None, None)
         if what not in get_args(OperationKind) or not (isinstance(text, str) or (what == "deleted" and text is None)):
             raise refuse(f"returned {str(one)[:_SHOWN]!r} in the list of written(); it returns a list of {_FORM}")
+        # The places of a search; the next one begins after anything else.
         rank = rank + 1 if what == "found" else 0
         result.append(memory_operation(what, key, text, rank))
     return tuple(result)

@@ -98,6 +98,7 @@ class ToldTexts:
         texts = {past.message, past.asked, past.reply, f"{past.message}\n{past.reply}", *more}
         for text in filter(None, map(str.strip, texts)):
             key = _text_digest(text)
+            # Several exchanges have it: it names none of them, and stays known as such.
             if self._ids.setdefault(key, past.ids) != past.ids:
                 self._ids[key] = ()
 

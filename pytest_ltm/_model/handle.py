@@ -59,6 +59,7 @@ class Sheet:
 
     def _score(self, scores: Sequence[Score], threshold: float) -> Score:
         if self.said is not None:
+            # An assertion that fails after the verdict is a check beside it.
             return scores[-1] if self.assertion is None else score_checks([self.assertion], scores[-1:], threshold)
         if len(scores) == 1 and not self.checks:
             return scores[0]
@@ -432,6 +433,7 @@ class Ltm:
         """Return the judge's verdict on the only answer if the rules left it open and a right one is known."""
         score = with_bounds(verdict)
         is_open = isinstance(score, Score) and isinstance(undecided_if_open(score), Unscored)
+        # Only of one answer: of several nobody knows which one the rules left open.
         if not (is_open and self.judge and self.scoring == "current" and len(self._answered) == 1):
             return verdict
         [(asked, answer)] = self._answered

@@ -62,6 +62,7 @@ def fence_answer(answer: str, label: str = "ANSWER") -> str:
 
 def fence_text(text: str, label: str) -> str:
     """Return a text between two lines that occur nowhere in it."""
+    # Made from the text, so that the same question has the same text in every run.
     digits = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     while digits[:8] in text:
         digits = hashlib.sha256(digits.encode()).hexdigest()
@@ -251,6 +252,7 @@ def parse_grade(reply: str, grades: Sequence[str]) -> str | Unscored:
         lines = _GRADE.findall(reply)
         if not lines:
             return Unscored(f"the judge gave no grade: {reply[-200:]!r}", cause="ungraded")
+        # The last one: a judge may weigh several before it decides.
         text = lines[-1]
     grade = text.strip().lower()
     if grade not in grades:
@@ -340,6 +342,7 @@ def decide_by_votes(ask: AnsweredBy, inquiry: Inquiry, *, votes: int) -> JudgeDe
     unread: Unscored | None = None
     for vote in range(votes):
         try:
+            # With its number: a judge that remembers replies would give the first one again.
             reply = ask(replace(inquiry, vote=vote))
         except JudgeError as error:
             return Unscored(str(error), cause=error.cause)

@@ -130,6 +130,7 @@ class Plan:
 
     def to_json(self, *, compared: bool = False) -> dict[str, Any]:
         """Return JSON values, one for each field; `compared`: but for what neither agent nor score depends on."""
+        # Examples first, as the fields stand: plans that are equal are written in equal bytes.
         data: dict[str, Any] = {"examples": [example.to_json(compared=compared) for example in self.examples]}
         for f in fields(self):
             value = getattr(self, f.name)
@@ -186,6 +187,7 @@ def compared_definition(definition: Definition | None) -> dict[str, Any] | None:
     """Return a definition's JSON values without what neither agent nor score depends on."""
     data = None if definition is None else to_json(definition)
     for step in data["steps"] if data else ():
+        # It only measures what a memory makes of the step.
         step.pop("tells", None)
     return data
 
@@ -205,6 +207,7 @@ _OF_SOURCE = "source:"
 
 def definition_rng(seed: int, trial: int, scenario: str, example: str) -> random.Random:
     """Return the chance that one example is generated from: the same in any run, whatever else runs."""
+    # As a list: names that run together, `a/b` of `c` and `a` of `b/c`, do not share their chance.
     return random.Random(json.dumps([seed, trial, scenario, example]))
 
 
@@ -235,6 +238,7 @@ def agent_fingerprint(spec: str, configuration: Mapping[str, Any] | None) -> str
 def natural_sort_key(name: str) -> list[tuple[int, int, str]]:
     """Return a sorting key under which `2` comes before `10`, also within names."""
     parts = re.findall(r"[0-9]+|[^0-9]+", name)
+    # Triples, so that a number is never compared with a text.
     return [(0, int(part), "") if part[0] in "0123456789" else (1, 0, part) for part in parts]
 
 
@@ -304,6 +308,7 @@ def _first_difference(one: Any, other: Any, names: tuple[str, str], path: str = 
 
 
 def _same_json(one: object, other: object) -> bool:
+    # As texts: in Python 1 == True, and in a plan they differ.
     return _canonical_json(one) == _canonical_json(other)
 
 

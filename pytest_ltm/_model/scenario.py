@@ -284,6 +284,7 @@ def read_json(path: str | Path) -> Field:
     except UnicodeDecodeError as error:
         raise DefinitionError(f"{where}: not UTF-8 (at byte {error.start}).") from None
     try:
+        # Python by itself takes NaN for a number, and the last of two equal names.
         data = json.loads(
             text, parse_constant=_not_finite, parse_float=parse_finite_number, object_pairs_hook=reject_duplicate_keys
         )
@@ -320,6 +321,7 @@ def _step_to_json(step: Step) -> dict[str, Any]:
             data |= {"images": list(step.images), "tells": tells}
         case _:
             raise DefinitionError(f"definition: steps: expected Say, Ask or Wait, got {show_value(step)}.")
+    # What is empty is left out; `alone: false` says something.
     return {name: value for name, value in data.items() if value or value is False}
 
 

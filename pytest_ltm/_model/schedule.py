@@ -152,6 +152,7 @@ class Agenda:
         """
         if told > len(self._history):
             raise ValueError(f"the history has {len(self._history)} exchanges, not {told}")
+        # Each kind of target has its heap; what is met is counted down, so that no heap is ever searched.
         unmet = (tokens > self._position) + (time > self._now) + (told > self._told)
         self._unmet[lane], self._targets[lane] = unmet, (tokens, time)
         if tokens > self._position:

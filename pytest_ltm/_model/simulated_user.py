@@ -182,6 +182,7 @@ class LtmUser:
             fact for fact in self.facts if not any(has_phrase(space_delimited(one), fact) for one in self._said)
         )
         asked, wrong = self._prompt(untold), ""
+        # What was wrong with a message is told to the model before its next try.
         for vote in range(TRIES):
             text = f"{asked}\n\n{_fill_template('again', wrong=wrong)}" if wrong else asked
             question = UserQuestion(
@@ -235,6 +236,7 @@ def read_line(reply: str) -> UserMessage:
     result = next((value for value in objects if isinstance(value.get("message"), str)), None)
     if result is not None:
         return UserMessage(_LABEL.sub("", result["message"]).strip(), str(result.get("done")).strip().lower() in _YES)
+    # Torn, or of other fields: said to the agent, it would look like a message of a program.
     if text.startswith(("{", "[", "```")):
         raise ValueError("gave JSON without a message")
     body, _, last = text.rpartition("\n")

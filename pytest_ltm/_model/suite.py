@@ -179,6 +179,7 @@ _ENTRY: dict[str, Callable[[Field], Any]] = {
     "floor": _read_share,
     "pass_k": _read_count,
     "reset": _read_message,
+    # Read once more with the names of all entries, which it may only name.
     "incompatible": Field.texts,
 }
 _SUITE: dict[str, Callable[[Field], Any]] = {

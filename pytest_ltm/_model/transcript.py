@@ -112,6 +112,7 @@ class LongExchange(Exchange):
     def __init__(self, exchange: Exchange, texts: TextFile) -> None:
         for name in _OTHER_FIELDS:
             object.__setattr__(self, name, getattr(exchange, name))
+        # As in the `__init__` that a frozen data class has.
         object.__setattr__(self, "_texts", texts)
         object.__setattr__(self, "_place", len(texts))
         texts.append(exchange.message)
@@ -180,6 +181,7 @@ class Transcript(TranscriptView):
         own = 0 if exchange.told else exchange.reply_tokens
         message_share = exchange.message_tokens + exchange.reply_tokens - own
         counts = own if self.counts == "all" else 0 if self.counts == "told" else min(own, exchange.message_tokens)
+        # The state before it is put back, so it takes no place in what the agent has in mind.
         if exchange.alone:
             message_share = counts = 0
         else:
