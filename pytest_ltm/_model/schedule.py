@@ -224,7 +224,7 @@ def cannot_come_back(capabilities: frozenset[str]) -> str:
 
 
 class Rhythm:
-    """Says when a session is over; `number_of` returns how many were over after so many tokens, and at a time."""
+    """Says when a session is over; `number_of`: how many are over, from the tokens that count and the time."""
 
     def __init__(self, number_of: Callable[[int, datetime], int]) -> None:
         self._number_of, self._sessions = number_of, 0
