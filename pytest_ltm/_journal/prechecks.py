@@ -65,12 +65,15 @@ def precheck_usage(run: Path, tariff: Tariff) -> tuple[int, int, float | None, b
 
 def judge_prechecks(run: Path) -> list[Precheck]:
     """Return what they came to, if anybody was asked."""
-    calls, tokens, usd, guessed = precheck_usage(run, Tariff())
-    begun = Precheck(
-        kind="canaries", of="", verdict="unfinished", calls=calls, tokens=tokens, cost_usd=usd, estimated=guessed
-    )
-    opening = [result for result in [read_precheck(run) or begun] if result.verdict != "unfinished" or calls]
+    usage = precheck_usage(run, Tariff())
+    known = read_precheck(run) or _unfinished("canaries", "", usage)
+    opening = [known] if known.verdict != "unfinished" or usage[0] else []
     return opening + _checks_precheck(opening[0].of if opening else "", list(recorded_checks(run)))
+
+
+def _unfinished(kind: Literal["canaries", "probe"], of: str, usage: tuple[int, int, float | None, bool]) -> Precheck:
+    calls, tokens, usd, guessed = usage
+    return Precheck(kind=kind, of=of, verdict="unfinished", calls=calls, tokens=tokens, cost_usd=usd, estimated=guessed)
 
 
 # --- hidden checks
@@ -213,11 +216,7 @@ def probe_prechecks(run: Path) -> list[Precheck]:
         for row in rows if isinstance(row, Decided)
     }  # fmt: skip
     for label in dict.fromkeys(row.agent for row in rows if row.agent not in done):
-        calls, tokens, usd, guessed = probe_usage(rows, label, Tariff())
-        begun = Precheck(
-            kind="probe", of=label, verdict="unfinished", calls=calls, tokens=tokens, cost_usd=usd, estimated=guessed
-        )
-        done[label] = begun
+        done[label] = _unfinished("probe", label, probe_usage(rows, label, Tariff()))
     return list(done.values())
 
 

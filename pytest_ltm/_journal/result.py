@@ -102,8 +102,8 @@ class ConversationName(Struct, frozen=True):
     @classmethod
     def of_labels(cls, labels: str) -> Self | None:
         """Return what the parameters of a node id begin with: `bot-32k-0-1`; None for those of an ordinary test."""
-        fieldses = labels.split("-")
-        return cls(*fieldses[:3]) if len(fieldses) >= 3 else None
+        parts = labels.split("-")
+        return cls(*parts[:3]) if len(parts) >= 3 else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
