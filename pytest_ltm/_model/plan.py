@@ -173,13 +173,12 @@ def plan_differences(
     theirs = {example.key: example.to_json(compared=True) for example in other.examples}
     sentences += [f"{key} is only in {plans[0]}." for key in ours if key not in theirs]
     sentences += [f"{key} is only in {plans[1]}." for key in theirs if key not in ours]
-    for key in sorted(ours.keys() & theirs.keys()):
-        one_json, other_json = ours[key], theirs[key]
-        changed = [name for name in one_json if not _same_json(one_json[name], other_json[name])]
-        sentences += [
-            f"{key} has another {name}: {_first_difference(one_json[name], other_json[name], names)}."
-            for name in changed
-        ]
+    sentences += [
+        f"{key} has another {name}: {_first_difference(value, theirs[key][name], names)}."
+        for key in sorted(ours.keys() & theirs.keys())
+        for name, value in ours[key].items()
+        if not _same_json(value, theirs[key][name])
+    ]
     return sentences
 
 

@@ -49,16 +49,21 @@ def redacted_data(value: Any, hides: Callable[[str], bool] = lambda name: name.l
 
     Those are by default the names of headers that hold secrets.
     """
+    return map_json_texts(value, redact_secrets, hides)
+
+
+def map_json_texts(value: Any, change: Callable[[str], str], hides: Callable[[str], bool] = lambda _: False) -> Any:
+    """Return JSON values with every text changed, keys included, and with `HIDDEN` for texts under some names."""
     if isinstance(value, str):
-        return redact_secrets(value)
+        return change(value)
     if isinstance(value, Mapping):
         return {
-            redact_secrets(key) if isinstance(key, str) else key: HIDDEN
+            map_json_texts(key, change): HIDDEN
             if isinstance(part, str) and part and isinstance(key, str) and hides(key)
-            else redacted_data(part, hides)
+            else map_json_texts(part, change, hides)
             for key, part in value.items()
         }
-    return [redacted_data(part, hides) for part in value] if isinstance(value, list | tuple) else value
+    return [map_json_texts(part, change, hides) for part in value] if isinstance(value, list | tuple) else value
 
 
 def dump_json_redacted(value: T, dumps: Callable[[T], str]) -> str:
