@@ -6,15 +6,15 @@ Names are imported when they are used, because pytest loads this package in ever
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
+
+from pytest_ltm._storage.dotted import lazy_exports
 
 if TYPE_CHECKING:
     from pytest_ltm._model.agent import Agent, Mishap, Reply, Usage
     from pytest_ltm._model.filler import Filler, FillerExchange
     from pytest_ltm._model.handle import Ltm
-    from pytest_ltm._model.judge_request import Inquiry, Judge
-    from pytest_ltm._model.ltm_judge import LtmJudge, Opinion
+    from pytest_ltm._model.judge import Inquiry, Judge, LtmJudge, Opinion
     from pytest_ltm._model.scenario import Ask, Definition, Say, Step, Wait, Watch, spread
     from pytest_ltm._model.score import Check, Evaluator, Score, Unscored, Verdict
     from pytest_ltm._model.simulated_user import LtmUser
@@ -91,8 +91,7 @@ _HOMES = {
     "_storage.clock": "duration",
     "_model.filler": "Filler FillerExchange",
     "_model.handle": "Ltm",
-    "_model.judge_request": "Inquiry Judge",
-    "_model.ltm_judge": "LtmJudge Opinion",
+    "_model.judge": "Inquiry Judge LtmJudge Opinion",
     "_model.simulated_user": "LtmUser",
     "_model.scenario": "Ask Definition Say Step Wait Watch spread",
     "_model.score": "Check Evaluator Score Unscored Verdict",
@@ -101,14 +100,4 @@ _HOMES = {
     "plugin.fixtures": "LtmScheduler",
     "reporting.exports.loaded": "Results load",
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOME_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_exports(__name__, _HOMES)

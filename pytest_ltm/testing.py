@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm._calls.retry import Retries
 from pytest_ltm._engine.factory import ConversationFactory
 from pytest_ltm._engine.lane import Ending, GreenBody, Lane
-from pytest_ltm._journal.journal import Journal
+from pytest_ltm._journal.events import Journal
 from pytest_ltm._journal.timings import Timings
-from pytest_ltm._model.filler import Filler, FillerExchange
-from pytest_ltm._model.ltm_judge import FakeJudge
+from pytest_ltm._model.filler import Filler, FillerExchange, PastExchange
+from pytest_ltm._model.judge import FakeJudge
 from pytest_ltm._model.plan import Plan, PlannedExample, user_seed
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._storage.clock import SimulatedClock
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from pytest_ltm._model.handle import Ltm
     from pytest_ltm._model.scenario import Definition
-    from pytest_ltm._model.told_history import PastExchange
     from pytest_ltm._model.transcript import Transcript
 
 __all__ = ["CountingFiller", "FakeJudge", "Played", "ScriptedAgent", "run_conversation", "run_scenario"]
@@ -92,19 +91,16 @@ class Played:
     """The examples in the order in which they ended."""
 
 
-@dataclass
 class _Body(GreenBody):
-    run: Callable[[], object]
-    endings: dict[str, Ending] = field(repr=False)
-
-    def __post_init__(self) -> None:
+    def __init__(self, run: Callable[[], object], endings: dict[str, Ending]) -> None:
         super().__init__()
+        self._scenario, self._endings = run, endings
 
     def play(self) -> object:
-        return self.run()
+        return self._scenario()
 
     def finish(self, lane: Lane, ending: Ending) -> None:
-        self.endings[lane.example.key] = ending
+        self._endings[lane.example.key] = ending
 
 
 def run_conversation(
@@ -153,23 +149,22 @@ def run_conversation(
     >>> {exchange.kind for exchange in played.transcript} == {"say", "filler", "ask"}
     True
     """
-    planned = tuple(
-        examples
-        or (PlannedExample(scenario=name, example="0", definition=(definitions or {}).get(name)) for name in scenarios)
+    planned = examples or (
+        PlannedExample(scenario=name, example="0", definition=(definitions or {}).get(name)) for name in scenarios
     )
-    fields = {
-        "seed": seed, "trial": 0, "span": span, "tokenizer": "cl100k_base", "filler": "counting",
-        "scoring": "current", "judge": "none", "judge_votes": 1, "time": "simulated", "opening": opening,
-        "count": "capped",
+    defaults = {
+        "trial": 0, "tokenizer": "cl100k_base", "filler": "counting", "scoring": "current", "judge": "none",
+        "judge_votes": 1, "time": "simulated",
     }  # fmt: skip
-    whole, endings = Plan(examples=planned, **{**fields, **plan}), dict[str, Ending]()
+    whole = Plan(examples=tuple(planned), seed=seed, span=span, opening=opening, **{**defaults, **plan})
+    endings: dict[str, Ending] = {}
     factory = ConversationFactory(
         plan=whole, seed=seed, clock=SimulatedClock(history[0].at) if history else SimulatedClock(),
         counter=token_counter(whole.tokenizer), filler=filler or CountingFiller(), history=history,
     )  # fmt: skip
 
     def body(example: PlannedExample) -> _Body:
-        made = _Body(run=lambda: scenarios[example.scenario](ltm), endings=endings)
+        made = _Body(lambda: scenarios[example.scenario](ltm), endings)
         ltm = factory.handle(made.send, example, lambda: conversation, users=users.handle(example.key))
         made.sheet = ltm.sheet
         return made

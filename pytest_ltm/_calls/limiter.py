@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from pytest_ltm._storage.clock import sleep_interruptibly, stopwatch_seconds
 from pytest_ltm._storage.errors import AgentFault, LtmError, TransientFault
-from pytest_ltm._storage.shared_json import Shared
+from pytest_ltm._storage.locks import Shared
 
 if TYPE_CHECKING:
     import random

@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm._model.memory import MOST_OPERATIONS, MemoryOperation, memory_operation
+from pytest_ltm._model.agent import MOST_OPERATIONS, MemoryOperation, memory_operation
 from pytest_ltm._storage.clock import wall_time
 from pytest_ltm._storage.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from pytest_ltm._model.memory import OperationKind
+    from pytest_ltm._model.agent import OperationKind
 
     _Row = tuple[OperationKind, object, str | None]
 

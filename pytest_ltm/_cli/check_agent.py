@@ -23,9 +23,9 @@ from pytest_ltm._calls.hub import Hub
 from pytest_ltm._calls.retry import Retries
 from pytest_ltm._cli.arguments import add_json
 from pytest_ltm._cli.pytest_runs import play_run
+from pytest_ltm._journal.prechecks import Secret
 from pytest_ltm._model.agent import CAPABILITIES
-from pytest_ltm._model.leak_probe import Secret
-from pytest_ltm._model.sessions import cannot_come_back
+from pytest_ltm._model.schedule import cannot_come_back
 from pytest_ltm._results.statistics.comparison import sign_flips
 from pytest_ltm._results.statistics.pairs import SignUnit
 from pytest_ltm._results.statistics.totals import scores_by_scenario

@@ -9,8 +9,8 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from pytest_ltm._engine.recording_folder import JOURNAL
-from pytest_ltm._journal import events, judge_precheck
-from pytest_ltm._journal.checksum_chain import find_damages, flip_bit_back
+from pytest_ltm._journal import events, prechecks
+from pytest_ltm._journal.codec import find_damages, flip_bit_back
 from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.disk import read_regular, write_whole
 from pytest_ltm._storage.errors import LtmError
@@ -107,7 +107,7 @@ def _repair_data(data: bytes) -> tuple[list[str], bytes]:
 
 
 def _journal_paths(run: Path) -> list[Path]:
-    result = [*sorted(run.glob(f"*/{JOURNAL}")), run / judge_precheck.JOURNAL]
+    result = [*sorted(run.glob(f"*/{JOURNAL}")), run / prechecks.JOURNAL]
     return [path for path in result if path.is_file()]
 
 

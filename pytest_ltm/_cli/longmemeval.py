@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm._cli.arguments import RUN, add_json, add_output, add_run
 from pytest_ltm._journal.run_file import find_run
 from pytest_ltm._language.rulings.gold import Ruling
-from pytest_ltm._model.ltm_judge import JudgeDecision, decide_by_votes
+from pytest_ltm._model.judge import JudgeDecision, decide_by_votes
 from pytest_ltm._results.run_loading import read_run
 from pytest_ltm._storage.disk import read_regular, write_output
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you_mean
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pytest_ltm._journal.result import ScenarioResult
-    from pytest_ltm._model.ltm_judge import AnsweredBy
+    from pytest_ltm._model.judge import AnsweredBy
     from pytest_ltm._results.run_loading import ConversationFolder, LoadedRun
     from pytest_ltm.datasets.longmemeval.evaluation import Aggregates
 

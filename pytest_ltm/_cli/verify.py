@@ -17,7 +17,7 @@ from msgspec import Struct, field
 
 from pytest_ltm._cli.arguments import RUN, add_json, add_ltm_dir, add_pytest_options
 from pytest_ltm._engine.recording_folder import JOURNAL, RESULTS, TIMINGS
-from pytest_ltm._journal import amendments, judge_precheck
+from pytest_ltm._journal import amendments, prechecks
 from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._journal.result import read_results
 from pytest_ltm._journal.run_file import find_run, run_parts
@@ -185,9 +185,7 @@ def _checked_sentences(run: LoadedRun) -> Iterator[str]:
             f"{pluralize(calls, 'grade')} of a judge ({', '.join(judges)}): a model's, read again from its replies and "
             f"not asked again; {failed:,} without a grade"
         )
-        yield from (
-            f"known answers given to the judge: {one.verdict}" for one in judge_precheck.judge_prechecks(run.path)
-        )
+        yield from (f"known answers given to the judge: {one.verdict}" for one in prechecks.judge_prechecks(run.path))
     if amended := amendments.read_amendments(run.path):
         yield f"{pluralize(len(amended), 'verdict')} amended by hand, which nothing can check"
     yield _attempts_sentence(run)
@@ -225,7 +223,7 @@ def _score_part_again(
         shutil.copytree(
             run.path / name, source / name, ignore=shutil.ignore_patterns(".lock", "checkpoints", "timings*")
         )
-    for name in (judge_precheck.FILE, judge_precheck.CHECKS):
+    for name in (prechecks.FILE, prechecks.CHECKS):
         if (run.path / name).is_file():
             shutil.copyfile(run.path / name, source / name)
     rows = [row for name in names for row in read_results(run.path / name / RESULTS).scenarios]

@@ -11,8 +11,7 @@ from msgspec.structs import replace
 from pytest_ltm._journal import events
 from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._model.agent import ExpectedReply
-from pytest_ltm._model.filler import FillerExchange
-from pytest_ltm._model.told_history import ToldTexts
+from pytest_ltm._model.filler import FillerExchange, ToldTexts
 from pytest_ltm._model.transcript import RAW, Transcript
 from pytest_ltm._storage.errors import AgentFault
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pytest_ltm._engine.port import Port
-    from pytest_ltm._journal.journal import Journal
+    from pytest_ltm._journal.events import Journal
     from pytest_ltm._model.agent import Capabilities
     from pytest_ltm._model.tokens import TokenCounter
     from pytest_ltm._model.transcript import Count, Exchange, Kind, Reading

@@ -10,12 +10,22 @@ from pytest_ltm._engine.lane import Body, CreditedQuestion, Ending, Lane, Watchi
 from pytest_ltm._engine.port import MAX_CONSECUTIVE_FAULTS
 from pytest_ltm._journal import events
 from pytest_ltm._journal.result import KeptVerdict, ended_early
-from pytest_ltm._model.filler import FillerExchange
+from pytest_ltm._model.filler import FillerExchange, split_by_tokens
 from pytest_ltm._model.scenario import Ask, NewSession, Request, Say, Wait, Watch
-from pytest_ltm._model.schedule import Agenda, AgendaEntry, Fill, Finish, JumpTime, ResumeLane, Start, Tell
+from pytest_ltm._model.schedule import (
+    NO_USERS,
+    Agenda,
+    AgendaEntry,
+    Fill,
+    Finish,
+    JumpTime,
+    ResumeLane,
+    Start,
+    Tell,
+    cannot_come_back,
+    session_rhythm,
+)
 from pytest_ltm._model.score import Unscored
-from pytest_ltm._model.sessions import NO_USERS, cannot_come_back, session_rhythm
-from pytest_ltm._model.told_history import split_by_tokens
 from pytest_ltm._storage.errors import (
     AgentFault,
     ConversationOver,
@@ -33,11 +43,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pytest_ltm._engine.channel import Channel
-    from pytest_ltm._model.filler import Filler
+    from pytest_ltm._model.filler import Filler, PastExchange
     from pytest_ltm._model.plan import Plan
     from pytest_ltm._model.schedule import Decision
     from pytest_ltm._model.tokens import TokenCounter
-    from pytest_ltm._model.told_history import PastExchange
     from pytest_ltm._model.transcript import Exchange, Kind
 
 

@@ -18,14 +18,13 @@ if TYPE_CHECKING:
     from pytest_ltm._engine.conversation import ConversationScript
     from pytest_ltm._engine.lane import Body
     from pytest_ltm._engine.port import AgentLine, Port, RecordedEvents
-    from pytest_ltm._journal.journal import Journal
+    from pytest_ltm._journal.events import Journal
     from pytest_ltm._journal.timings import Timings
-    from pytest_ltm._model.filler import Filler
-    from pytest_ltm._model.judge_request import Judge
+    from pytest_ltm._model.filler import Filler, PastExchange
+    from pytest_ltm._model.judge import Judge
     from pytest_ltm._model.scenario import Request
     from pytest_ltm._model.score import Scoring
     from pytest_ltm._model.tokens import TokenCounter
-    from pytest_ltm._model.told_history import PastExchange
     from pytest_ltm._storage.clock import Clock
 
 

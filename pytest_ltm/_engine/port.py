@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from pytest_ltm._calls.trace_context import carry_trace
 from pytest_ltm._journal import events
 from pytest_ltm._journal.cost import Tariff
-from pytest_ltm._journal.retrieval_recall import retrieval_ranks
+from pytest_ltm._journal.memory_ledger import retrieval_ranks
 from pytest_ltm._journal.timings import ReplyTime, Retry, SettleTime, TellTime
 from pytest_ltm._model.agent import NOT_RESTORABLE
 from pytest_ltm._model.transcript import Transcript
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from pytest_ltm._calls.traces import SpanReceiver
     from pytest_ltm._journal.cost import Account
     from pytest_ltm._journal.timings import Timings
-    from pytest_ltm._model.agent import Capabilities, ExpectedReply, Reply, Usage
-    from pytest_ltm._model.memory import MemoryOperation
+    from pytest_ltm._model.agent import Capabilities, ExpectedReply, MemoryOperation, Reply, Usage
     from pytest_ltm._model.tokens import TokenCounter
     from pytest_ltm._model.transcript import Exchange, Kind
     from pytest_ltm._storage.clock import Clock

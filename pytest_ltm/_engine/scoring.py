@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._journal.memory_ledger import memory_result
+from pytest_ltm._journal.memory_ledger import evidence_found, memory_result, retrieval_metrics
 from pytest_ltm._journal.result import (
     Cause,
     ExampleMetric,
@@ -14,7 +14,6 @@ from pytest_ltm._journal.result import (
     ScenarioResult,
     outcome_of,
 )
-from pytest_ltm._journal.retrieval_recall import evidence_found, retrieval_metrics
 from pytest_ltm._model.agent import Usage
 from pytest_ltm._model.score import Score, Unscored, with_bounds
 from pytest_ltm._model.transcript import needle_gap

@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from pytest_ltm._journal.result import RunResult, ScenarioResult
+from pytest_ltm._journal.result import RunResult, ScenarioResult, outcome_of
 from pytest_ltm._storage.disk import read_regular, write_whole
 from pytest_ltm._storage.errors import ConfigurationError, LtmError, did_you_mean
 from pytest_ltm._storage.schema import SPARSE, from_record, json_text, to_record
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from pytest_ltm._journal.result import RunResult, ScenarioResult
 
 
 FILE = "amendments.json"
@@ -101,13 +99,12 @@ def apply_amendments(run: RunResult, amendments: Mapping[str, Amendment]) -> Run
 
 def amend_result(row: ScenarioResult, amendment: Amendment) -> ScenarioResult:
     """Return the row with the amended verdict."""
-    passed = amendment.score >= row.threshold
     return replace(
         row,
         score=amendment.score,
         reason=f"amended by hand: {amendment.reason}",
         cause="",
-        outcome="passed" if passed else "failed",
+        outcome=outcome_of(amendment.score, row.threshold),
         upper=None,
         automatic=row.automatic or row.verdict,
     )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ltm._model.agent import Usage
-    from pytest_ltm._storage.shared_json import Shared
+    from pytest_ltm._storage.locks import Shared
 
 
 MILLION = 1_000_000
@@ -70,15 +70,9 @@ def read_prices(given: Iterable[str]) -> Prices:
 
     Raises ConfigurationError for anything else.
     """
-    common: Price | None = None
-    prices: dict[str, Price] = {}
-    for text in given:
-        labelled = _LABELLED.fullmatch(text)
-        if labelled:
-            prices[labelled[1]] = read_price(labelled[2])
-        else:
-            common = read_price(text)
-    return Prices(common, prices)
+    pairs = [labelled.groups() if (labelled := _LABELLED.fullmatch(text)) else ("", text) for text in given]
+    prices = {label: read_price(text) for label, text in pairs}
+    return Prices(prices.pop("", None), prices)
 
 
 def read_price(text: str) -> Price:
@@ -110,12 +104,10 @@ class PricedReply(Protocol):
     @property
     def usage(self) -> Usage | None:
         """Tokens as its provider counts them."""
-        ...
 
     @property
     def cost_usd(self) -> float | None:
         """Dollars as its provider reports them."""
-        ...
 
 
 class Tariff(Struct, frozen=True, kw_only=True):
@@ -198,9 +190,7 @@ class Bill(Struct):
         if isinstance(event, (events.ReplyReceived, events.FillerSent, events.Fault)) and event.lost is not None:
             self.lost = event.lost + self.lost
             usd = self.tariff.dollars_for(event.lost)
-            if usd is None:
-                usd = self._last
-            if usd is not None:
+            if (usd := self._last if usd is None else usd) is not None:
                 self.lost_usd = (self.lost_usd or 0.0) + usd
 
     def _add(self, reply: events.ReplyReceived | events.FillerSent, counted: tuple[int, int] = (0, 0)) -> None:
@@ -290,8 +280,7 @@ class Budget:
     """The limits of one run, and the ledger in which its conversations write what they spend."""
 
     def __init__(self, limits: Limits, ledger: Shared) -> None:
-        self.limits = limits
-        self._ledger = ledger
+        self.limits, self.ledger = limits, ledger
 
     def account(self, conversation: str, *, agent: str) -> Account:
         """Return where one conversation of an agent writes what it spends."""
@@ -299,56 +288,21 @@ class Budget:
 
     def total_spending(self) -> SpentBudget:
         """Return what all have spent together."""
-        return _sum_spent(self._ledger.read())
-
-    def reserve(self, conversation: str, amount: SpentBudget, *, anew: bool) -> None:
-        """Keep an amount for what a conversation is about to send; BudgetSpent if nothing may be spent any more.
-
-        What others have reserved counts as spent. `anew`: nothing is reserved by this process; what is was sent by one
-        that has died, and counts for good.
-        """
-
-        def alter(value: dict[str, Any]) -> dict[str, Any]:
-            left = value.setdefault("reserved", {}).pop(conversation, None)
-            if anew and left is not None:
-                _add_spent(value, "gone", conversation, _from_row(left))
-            spent = _sum_spent(value)
-            limits, over = self.limits, []
-            if limits.usd is not None and spent.usd >= limits.usd:
-                over.append(f"--ltm-max-cost=${limits.usd:g}")
-            if limits.tokens is not None and spent.tokens >= limits.tokens:
-                over.append(f"--ltm-max-tokens={limits.tokens:,}")
-            if over:
-                raise BudgetSpent(f"the budget is spent: {' and '.join(over)} ({spent})")
-            _add_spent(value, "reserved", conversation, amount)
-            return value
-
-        self._ledger.change(alter)
+        return _sum_spent(self.ledger.read())
 
     def begin(self, known: Mapping[Side, Mapping[str, SpentBudget]]) -> None:
         """Begin the ledger with what was spent before the run was resumed; what was being sent counts for good."""
 
         def alter(before: dict[str, Any]) -> dict[str, Any]:
             value: dict[str, Any] = {
-                side: {key: _spent_row(spent) for key, spent in of.items()} for side, of in known.items()
+                side: {key: structs.astuple(spent) for key, spent in of.items()} for side, of in known.items()
             }
             for being in ("gone", "reserved"):
                 for key, row in before.get(being, {}).items():
-                    _add_spent(value, "gone", key, _from_row(row))
+                    _add_spent(value, "gone", key, SpentBudget(*row))
             return value
 
-        self._ledger.change(alter)
-
-    def settle(self, side: Side | None, conversation: str, spent: SpentBudget) -> None:
-        """Write down what was spent in place of what was reserved; None: nothing was."""
-
-        def alter(value: dict[str, Any]) -> dict[str, Any]:
-            value.get("reserved", {}).pop(conversation, None)
-            if side is not None:
-                _add_spent(value, side, conversation, spent)
-            return value
-
-        self._ledger.change(alter)
+        self.ledger.change(alter)
 
 
 class Account:
@@ -372,11 +326,26 @@ class Account:
         if self.refused is not None:
             raise self.refused
         try:
-            self._budget.reserve(self._conversation, self._last, anew=not self._reserved)
+            self._budget.ledger.change(self._reserve)
         except BudgetSpent as over:
             self.refused = over
             raise
         self._reserved = True
+
+    def _reserve(self, value: dict[str, Any]) -> dict[str, Any]:
+        left = value.setdefault("reserved", {}).pop(self._conversation, None)
+        if left is not None and not self._reserved:  # of a process that has died: it was sent, and counts for good
+            _add_spent(value, "gone", self._conversation, SpentBudget(*left))
+        spent = _sum_spent(value)  # what others have reserved counts as spent
+        limits, over = self._budget.limits, []
+        if limits.usd is not None and spent.usd >= limits.usd:
+            over.append(f"--ltm-max-cost=${limits.usd:g}")
+        if limits.tokens is not None and spent.tokens >= limits.tokens:
+            over.append(f"--ltm-max-tokens={limits.tokens:,}")
+        if over:
+            raise BudgetSpent(f"the budget is spent: {' and '.join(over)} ({spent})")
+        _add_spent(value, "reserved", self._conversation, self._last)
+        return value
 
     def release(self) -> None:
         """Let go of what was reserved: nothing was sent."""
@@ -411,8 +380,16 @@ class Account:
             )
 
     def _settle(self, side: Side | None, spent: SpentBudget) -> None:
+        """Write down what was spent in place of what was reserved; None: nothing was."""
+
+        def alter(value: dict[str, Any]) -> dict[str, Any]:
+            value.get("reserved", {}).pop(self._conversation, None)
+            if side is not None:
+                _add_spent(value, side, self._conversation, spent)
+            return value
+
         self._reserved = False
-        self._budget.settle(side, self._conversation, spent)
+        self._budget.ledger.change(alter)
 
 
 def read_dollars(text: str) -> float:
@@ -439,12 +416,8 @@ def spent_in(
 
     `user`: of a simulated user's model.
     """
-    sides: dict[Side, SpentBudget] = {
-        "agent": SpentBudget(),
-        "judge": SpentBudget(),
-        "user": SpentBudget(),
-        "lost": SpentBudget(),
-    }
+    sides: dict[Side, SpentBudget] = dict.fromkeys(("agent", "judge", "user", "lost"), SpentBudget())
+    # What was only reckoned (`hypothetical`) is on the bill, and not spent.
     bill, message = Bill(agent), 0
     for event in events.iter_readable_events(journal):
         bill.count_event(event)
@@ -494,22 +467,12 @@ def _add_bought(sides: dict[Side, SpentBudget], timed: Path, judge: Tariff, user
 
 
 def _sum_spent(value: Mapping[str, Any]) -> SpentBudget:
-    rows = (row for side in value.values() for row in side.values())
-    return sum((_from_row(row) for row in rows), SpentBudget())
+    return sum((SpentBudget(*row) for side in value.values() for row in side.values()), SpentBudget())
 
 
 def _add_spent(value: dict[str, Any], side: Side, conversation: str, spent: SpentBudget) -> None:
     rows = value.setdefault(side, {})
-    rows[conversation] = _spent_row(_from_row(rows.get(conversation, (0.0, 0, 0))) + spent)
-
-
-def _spent_row(spent: SpentBudget) -> list[float]:
-    return [spent.usd, spent.tokens, spent.calls]
-
-
-def _from_row(row: Any) -> SpentBudget:
-    usd, tokens, calls = row
-    return SpentBudget(float(usd), int(tokens), int(calls))
+    rows[conversation] = structs.astuple(SpentBudget(*rows.get(conversation, ())) + spent)
 
 
 # --- Forecast: what conversations would take, of a dry run.
@@ -541,10 +504,7 @@ class TokenUse(Struct, frozen=True, kw_only=True):
     tokens_out: int = 0
 
     def __add__(self, other: TokenUse) -> TokenUse:
-        return TokenUse(
-            messages=self.messages + other.messages, tokens_in=self.tokens_in + other.tokens_in,
-            cached=self.cached + other.cached, tokens_out=self.tokens_out + other.tokens_out,
-        )  # fmt: skip
+        return TokenUse(**{name: getattr(self, name) + getattr(other, name) for name in self.__struct_fields__})
 
 
 class Schedule(Struct, frozen=True):
@@ -555,6 +515,13 @@ class Schedule(Struct, frozen=True):
     """How long the conversation is,"""
     examples: int
     """and how many examples it has: some of them may be silent."""
+
+
+# What conversations take together is the sum of what each takes.
+_SUMMED = (
+    "conversations", "tokens", "filler_tokens", "told", "retold", "scenarios", "filler", "harness", "judge",
+    "simulated_seconds", "examples", "cut_short",
+)  # fmt: skip
 
 
 class Forecast(Struct, frozen=True, kw_only=True):
@@ -595,21 +562,10 @@ class Forecast(Struct, frozen=True, kw_only=True):
         names = dict.fromkeys([*self.users, *other.users])
         return structs.replace(
             self,
-            conversations=self.conversations + other.conversations,
-            tokens=self.tokens + other.tokens,
-            filler_tokens=self.filler_tokens + other.filler_tokens,
-            told=self.told + other.told,
-            retold=self.retold + other.retold,
-            scenarios=self.scenarios + other.scenarios,
-            filler=self.filler + other.filler,
-            harness=self.harness + other.harness,
-            judge=self.judge + other.judge,
+            **{name: getattr(self, name) + getattr(other, name) for name in _SUMMED},
             users={name: self.users.get(name, TokenUse()) + other.users.get(name, TokenUse()) for name in names},
             longest_gap=max(self.longest_gap, other.longest_gap),
-            simulated_seconds=self.simulated_seconds + other.simulated_seconds,
-            examples=self.examples + other.examples,
             unplayed=tuple(dict.fromkeys([*self.unplayed, *other.unplayed])),
-            cut_short=self.cut_short + other.cut_short,
         )
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, convert, field
 
@@ -15,7 +15,7 @@ from pytest_ltm._storage.clock import START
 from pytest_ltm._storage.errors import LtmError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
     from datetime import datetime
     from pathlib import Path
 
@@ -153,110 +153,78 @@ class ConversationRecord(Struct):
     def add(self, event: events.Event) -> None:
         """Go on to the next event; ValueError if it cannot follow those before it."""
         self.reason = None
-        self._ADD[type(event)](self, event)
+        match event:  # the frequent kinds first
+            case events.MessageSent():
+                self.messages[event.exchange] = event
+                self.position, self.now = event.position, event.now
+                self.speaking, self.last = event.by, event.exchange
+            case events.ReplyReceived():
+                self._add_reply(event)
+            case events.FillerSent():
+                self.speaking, self.last = "", event.exchange
+                self._add_exchange(_fold_told(event, self.position, self.now), event)
+            case events.TimeJumped():
+                self.jumps.append(Leap(position=self.position, before=self.now, to=event.to))
+                self.now = event.to
+            case events.Fault():
+                self.faults.pop(event.exchange, None)  # so that the last is the last
+                self.faults[event.exchange] = event
+                self.faults_in_a_row += 1
+            case events.SessionBegan():
+                self.sessions.append(self.position)
+            case events.Header():
+                self._begin(event)
+            case events.End(reason=str() as reason):
+                self.reason = reason
+            case _:
+                self._add_to_example(event)
 
-    def _header(self, event: events.Header) -> None:
-        self.header, self.now = event, event.now or self.now
+    def _add_to_example(self, event: events.Event) -> None:
+        match event:  # the check of a judge belongs to the run
+            case events.WaitBegan():
+                self.example(event.example).waits.append(event)
+            case events.Begin():
+                self.example(event.example).begin = event.position
+                self.now, self.speaking = event.now, event.example
+            case events.End(example=str() as name):
+                self.example(name).end = self.position
+            case events.JudgeAsked():
+                self.example(event.example).judged.append(event)
+            case events.UserModelAsked():
+                self.example(event.example).voiced.append(event)
+            case events.VerdictRecorded():
+                self.example(event.example).verdict = event
+            case events.Watcher():
+                self.example(event.example).watchers.append(event)
+
+    def _begin(self, header: events.Header) -> None:
+        self.header, self.now = header, header.now or self.now
         if not self.transcript:
-            self.transcript.counts = event.plan.get("count", "all")
-            self.reading = convert(event.plan.get("reading", {}), Reading)
+            self.transcript.counts = header.plan.get("count", "all")
+            self.reading = convert(header.plan.get("reading", {}), Reading)
 
-    def _begin(self, event: events.Begin) -> None:
-        self.example(event.example).begin = event.position
-        self.now, self.speaking = event.now, event.example
-
-    def _wait(self, event: events.WaitBegan) -> None:
-        self.example(event.example).waits.append(event)
-
-    def _jump(self, event: events.TimeJumped) -> None:
-        self.jumps.append(Leap(position=self.position, before=self.now, to=event.to))
-        self.now = event.to
-
-    def _session(self, event: events.SessionBegan) -> None:
-        del event
-        self.sessions.append(self.position)
-
-    def _watcher(self, event: events.Watcher) -> None:
-        self.example(event.example).watchers.append(event)
-
-    def _judge(self, event: events.JudgeAsked) -> None:
-        self.example(event.example).judged.append(event)
-
-    def _user(self, event: events.UserModelAsked) -> None:
-        self.example(event.example).voiced.append(event)
-
-    def _verdict(self, event: events.VerdictRecorded) -> None:
-        self.example(event.example).verdict = event
-
-    def _fault(self, event: events.Fault) -> None:
-        self.faults.pop(event.exchange, None)  # so that the last is the last
-        self.faults[event.exchange] = event
-        self.faults_in_a_row += 1
-
-    def _end(self, event: events.End) -> None:
-        if event.example is None:
-            self.reason = event.reason
-        else:
-            self.example(event.example).end = self.position
-
-    def _message(self, event: events.MessageSent) -> None:
-        self.messages[event.exchange] = event
-        self.position, self.now = event.position, event.now
-        self.speaking, self.last = event.by, event.exchange
-
-    def _reply(self, event: events.ReplyReceived) -> None:
+    def _add_reply(self, event: events.ReplyReceived) -> None:
         asked = self.messages.get(event.exchange)
         if asked is None or event.exchange in self.replies:
             raise ValueError(f"a reply to no message: no message {event.exchange} waits for one")
         self.replies[event.exchange] = event
         if event.finish_reason in CUT_SHORT and not any(each.what.startswith(CUT_OFF) for each in event.mishaps):
             add_mishaps(self.mishaps, [Mishap(f"{CUT_OFF}its limit")])
+        self._add_exchange(_fold_exchange(asked, event, self.reading), event)
+
+    def _add_exchange(self, exchange: Exchange, event: events.ReplyReceived | events.FillerSent) -> None:
         add_mishaps(self.mishaps, event.mishaps)
         self.memory.add(event.exchange, event.memory)
-        self._said(_fold_exchange(asked, event, self.reading), event.now)
-
-    def _filler(self, event: events.FillerSent) -> None:
-        self.speaking, self.last = "", event.exchange
-        add_mishaps(self.mishaps, event.mishaps)
-        self.memory.add(event.exchange, event.memory)
-        self._said(
-            Exchange(
-                number=event.exchange,
-                by="",
-                kind="history" if event.history else "filler",
-                message=event.message,
-                reply=event.reply,
-                start=self.position,
-                message_tokens=event.message_tokens,
-                reply_tokens=event.reply_tokens,
-                now=self.now,
-                told=True,
-            ),
-            event.now,
-        )
-
-    def _said(self, exchange: Exchange, now: datetime | None) -> None:
         self.transcript.append(exchange)
-        self.position, self.now, self.faults_in_a_row = self.transcript.position, now or self.now, 0
+        self.position, self.now, self.faults_in_a_row = self.transcript.position, event.now or self.now, 0
 
-    # A table, not a match: this is looked up for each event.
-    _ADD: ClassVar[Mapping[type[events.Event], Callable[[Any, Any], None]]] = {
-        events.Header: _header,
-        events.Begin: _begin,
-        events.MessageSent: _message,
-        events.ReplyReceived: _reply,
-        events.FillerSent: _filler,
-        events.WaitBegan: _wait,
-        events.TimeJumped: _jump,
-        events.SessionBegan: _session,
-        events.Watcher: _watcher,
-        events.JudgeAsked: _judge,
-        events.JudgeChecked: lambda _record, _event: None,  # it belongs to the run
-        events.UserModelAsked: _user,
-        events.VerdictRecorded: _verdict,
-        events.Fault: _fault,
-        events.End: _end,
-    }
+
+def _fold_told(event: events.FillerSent, start: int, now: datetime) -> Exchange:
+    return Exchange(
+        number=event.exchange, by="", kind="history" if event.history else "filler", message=event.message,
+        reply=event.reply, start=start, message_tokens=event.message_tokens, reply_tokens=event.reply_tokens, now=now,
+        told=True,
+    )  # fmt: skip
 
 
 def _fold_exchange(

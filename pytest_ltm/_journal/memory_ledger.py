@@ -1,12 +1,13 @@
-"""Memory by construction: what was told is known, so what a memory wrote, found and served of it can be measured."""
+"""What a memory did: what was told is known, so what was written, found and served of it can be measured."""
 
 from __future__ import annotations
 
 import re
 from math import inf
+from statistics import fmean
 from typing import TYPE_CHECKING, Literal
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from pytest_ltm._language.words import STOP_WORDS, has_value, plain_words
 
@@ -15,10 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from pytest_ltm._journal.result import QuestionResult
-    from pytest_ltm._model.memory import MemoryOperation
-    from pytest_ltm._model.transcript import Transcript
+    from pytest_ltm._model.agent import MemoryOperation
+    from pytest_ltm._model.transcript import Exchange, Transcript
 
 
+Change = Literal["new", "update", "withdrawal"]
 Lost = Literal["", "never written", "written, not found", "found, not used"]
 # What may be a name or a number: capitals inside a sentence, and digits that are no date or time.
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
@@ -40,7 +42,7 @@ class FactMemory(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a record must have; of a fact that was withdrawn "" ."""
     subject: str = ""
     """What it is about; "" where nobody says: then its value is the whole message."""
-    change: Literal["new", "update", "withdrawal"] = "new"
+    change: Change = "new"
     lag: int | None = None
     """After how many exchanges a record had it; None: never."""
     known: bool = True
@@ -109,21 +111,14 @@ class MemoryLedger(Struct):
         """Return all that a record has said up to an exchange."""
         return [text for at, text in self.records.get(record, ()) if at <= upto and text is not None]
 
-    def is_deleted(self, record: str, upto: int) -> bool:
-        """Return whether a record was deleted before an exchange."""
-        last = [text for at, text in self.records.get(record, ()) if at < upto][-1:]
-        return last == [None]
-
     def holders(self, values: Collection[str], upto: float = inf, about: AbstractSet[str] = frozenset()) -> list[str]:
         """Return the ids of the records that have one of these values now, or at an exchange."""
-        now = {
-            name: next((text for at, text in texts[::-1] if at <= upto), None) for name, texts in self.records.items()
-        }
-        return [
-            name
-            for name, text in now.items()
-            if text is not None and _is_about(text, about) and any(has_value(text, value) for value in values)
-        ]
+        names = []
+        for name, texts in self.records.items():
+            now = next((text for at, text in texts[::-1] if at <= upto), None)
+            if now is not None and _is_about(now, about) and any(has_value(now, value) for value in values):
+                names.append(name)
+        return names
 
     def lag(self, told_at: int, value: str, about: AbstractSet[str], unchosen: Collection[str] = ()) -> int | None:
         """Return after how many exchanges a record had a value; None: never.
@@ -135,30 +130,29 @@ class MemoryLedger(Struct):
         def holds(text: str) -> bool:
             return has_value(text, value) and not any(has_value(text, one) for one in unchosen)
 
-        later = (at for at, text in self._written(told_at) if holds(text) and _is_about(text, about))
+        later = (
+            at
+            for at, texts in self.writes.items()
+            if at >= told_at and any(holds(text) and _is_about(text, about) for text in texts)
+        )
         here = any(map(holds, self.writes.get(told_at, ())))
         first = told_at if here else min(later, default=None)
         return None if first is None else first - told_at
-
-    def _written(self, since: int) -> Iterator[tuple[int, str]]:
-        return ((at, text) for at, texts in self.writes.items() if at >= since for text in texts)
 
     def invents(self, text: str, at: int) -> bool:
         """Return whether a record has a name or a number that nobody said up to an exchange; dates are left out."""
         starts = {match.end() for match in _SENTENCE.finditer(text)}
         dates = [match.span() for match in _DATES.finditer(text)]
-        for word in _WORD.finditer(text):
-            is_name = any(map(str.isdigit, word[0])) or (word[0][0].isupper() and word.start() not in starts)
-            dated = any(start <= word.start() < end for start, end in dates)
-            if (
-                is_name
-                and not dated
-                and any(self._unsaid(part, at) for part in plain_words(word[0].removesuffix("'s")))
-            ):
-                return True
-        return False
+        names = (
+            word[0].removesuffix("'s")
+            for word in _WORD.finditer(text)
+            if any(map(str.isdigit, word[0])) or (word[0][0].isupper() and word.start() not in starts)
+            if not any(start <= word.start() < end for start, end in dates)
+        )
+        return any(self._unsaid(part, at) for name in names for part in plain_words(name))
 
     def _unsaid(self, word: str, at: int) -> bool:
+        # A plural, or the possessive of a name, was said with the name.
         stem = word.removesuffix("s")
         said = min(self.first_said.get(word, at + 1), self.first_said.get(stem, at + 1))
         return said > at and word not in _SPEAKERS and word not in STOP_WORDS
@@ -192,13 +186,15 @@ def memory_result(
     history = _TellingHistory(told, questions)
     served = [_Served(question, history, ledger, right.get(question.number, "")) for question in questions]
     facts = tuple(_fact(fact, served, history, ledger, unchosen.get(fact.subject, ())) for fact in history.facts)
+    repeated = () if ledger.hides_writes else history.repeated
+    held = [ledger.holders([value], max(own, default=0), history.about(subject)) for subject, value in repeated]
     writes = [(at, text) for at in own for text in ledger.writes.get(at, ())]
     texts = [(at, text) for at, text in writes if text]
     return MemoryResult(
         facts=facts,
         stale=_sum_pairs(one.stale for one in served),
         deleted=_sum_pairs(one.deleted for one in served),
-        duplicated=_count_duplicated(history, ledger, max(own, default=0)),
+        duplicated=(sum(len(names) > 1 for names in held), len(held)),
         invented=(sum(ledger.invents(text, at) for at, text in texts), len(texts)),
         writes=(len(writes), len(own) if ledger.writes else 0),
         lost=_where_lost(facts) if is_lost else "",
@@ -221,13 +217,8 @@ class _TellingHistory:
                 if value is not None and before and before[-1][1] == value:
                     self.repeated.add((subject, value))
                     continue
-                change: Literal["new", "update", "withdrawal"] = "update" if before else "new"
-                self.facts.append(
-                    FactMemory(
-                        needle=number, subject=subject, value=value or "",
-                        change="withdrawal" if value is None else change,
-                    )
-                )  # fmt: skip
+                change: Change = "withdrawal" if value is None else "update" if before else "new"
+                self.facts.append(FactMemory(needle=number, subject=subject, value=value or "", change=change))
                 before.append((number, value))
             if not told.get(number):
                 self.facts.append(FactMemory(needle=number, value=needles[number]))
@@ -279,7 +270,8 @@ class _Served:
             if self._history.current(subject, self.number)[1] is None:
                 former, about = self._history.former(subject, self.number), self._history.about(subject)
                 pairs.append(any(self._has_any(text, former, about) for text in self._texts))
-        ghosts = sum(self._ledger.is_deleted(one.record, self.number) for one in self.found)
+        records = [self._ledger.records.get(one.record, ()) for one in self.found]
+        ghosts = sum([text for at, text in record if at < self.number][-1:] == [None] for record in records)
         return (sum(pairs), len(pairs)) if pairs else (ghosts, ghosts)
 
     @property
@@ -319,17 +311,7 @@ def _fact(
         and fact.needle + lag <= one.number
         and (not fact.subject or history.current(fact.subject, one.number)[0] == fact.needle)
     ]
-    return FactMemory(
-        needle=fact.needle, subject=fact.subject, value=fact.value, change=fact.change, lag=lag, known=known,
-        rank=ranks[-1] if ranks else None,
-    )  # fmt: skip
-
-
-def _count_duplicated(history: _TellingHistory, ledger: MemoryLedger, upto: int) -> tuple[int, int]:
-    if ledger.hides_writes:
-        return (0, 0)
-    held = [ledger.holders([value], upto, history.about(subject)) for subject, value in history.repeated]
-    return sum(len(names) > 1 for names in held), len(held)
+    return structs.replace(fact, lag=lag, known=known, rank=ranks[-1] if ranks else None)
 
 
 def _where_lost(facts: Sequence[FactMemory]) -> Lost:
@@ -344,9 +326,99 @@ def _where_lost(facts: Sequence[FactMemory]) -> Lost:
 
 
 def _sum_pairs(pairs: Iterable[tuple[int, int]]) -> tuple[int, int]:
-    listed = list(pairs)
-    return sum(one for one, _ in listed), sum(of for _, of in listed)
+    ones, ofs = zip((0, 0), *pairs, strict=True)
+    return sum(ones), sum(ofs)
 
 
 def _is_about(text: str, about: AbstractSet[str]) -> bool:
     return not about or not about.isdisjoint(plain_words(text))
+
+
+# --- Whether what an agent says that it retrieved holds the needles of a question: by their text.
+
+# The k of the recall that each example reports.
+DEPTHS = (5, 10)
+# The rank of a needle that was not retrieved.
+MISSED = 0
+
+
+def retrieval_ranks(
+    retrieved: Sequence[str], in_context: Sequence[str], needles: Mapping[int, str], exchanges: Sequence[Exchange]
+) -> dict[int, int]:
+    """Return for each needle the place, from 1, of the first retrieved text that holds its whole message.
+
+    `MISSED` if none does. Left out are needles of which that says nothing: those that stood before the agent anyway,
+    `in_context`; and all, where of what was retrieved no text holds any message or reply that was `said`, so that it
+    may be ids, or what the agent made of what it heard.
+    """
+    texts, seen = ([_plain_casefold(text) for text in some] for some in (retrieved, in_context))
+    numbers = {}
+    for number, needle in needles.items():
+        whole = _plain_casefold(needle)
+        place = next((at for at, text in enumerate(texts, 1) if whole in text), MISSED)
+        if place or not any(whole in text for text in seen):
+            numbers[number] = place
+    if numbers and texts and not any(numbers.values()) and not _is_text(retrieved, texts, exchanges):
+        return {}
+    return numbers
+
+
+def _is_text(retrieved: Sequence[str], texts: Sequence[str], exchanges: Sequence[Exchange]) -> bool:
+    """Return whether a retrieved text begins with a message or reply, a line each, or holds one."""
+    if any(_begins(text, part) for part in _iter_parts(exchanges) for text in retrieved):  # the usual case, and quick
+        return True
+    heard = filter(None, map(_plain_casefold, _iter_parts(exchanges)))
+    return any(part in text for part in heard for text in texts)
+
+
+def _iter_parts(exchanges: Sequence[Exchange]) -> Iterator[str]:
+    return (part for each in exchanges for part in (each.message, each.raw_reply) if part)
+
+
+def _begins(text: str, part: str) -> bool:
+    return text.startswith(part) and text[len(part) : len(part) + 1] in ("", "\n")
+
+
+def _plain_casefold(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def recall_at(questions: Iterable[QuestionResult], k: int) -> float | None:
+    """Return the share of the needles that stood among the first `k` retrieved texts, mean over questions.
+
+    None if that is not known of any question.
+    """
+    result = [
+        fmean(MISSED < rank <= k for rank in known)
+        for question in questions
+        if (known := [needle.rank for needle in question.needles if needle.rank is not None])
+    ]
+    return fmean(result) if result else None
+
+
+def retrieval_metrics(questions: Sequence[QuestionResult]) -> dict[str, float]:
+    """Return the recall at each of `DEPTHS`, and the mean rank of the needles that were found; nothing if unknown."""
+    values = {f"recall@{k}": value for k in DEPTHS if (value := recall_at(questions, k)) is not None}
+    places = [needle.rank for question in questions for needle in question.needles if needle.rank]
+    return {**values, "needle_rank": fmean(places)} if places else values
+
+
+def evidence_found(questions: Sequence[QuestionResult], metrics: Mapping[str, float]) -> bool | None:
+    """Return whether all needles whose rank is known were retrieved, else whether a recall says so; None: unknown."""
+    ranks = [needle.rank for question in questions for needle in question.needles if needle.rank is not None]
+    if ranks:
+        return all(rank != MISSED for rank in ranks)
+    recall = metrics.get("recall_repaired", metrics.get("recall"))
+    return None if recall is None else recall == 1
+
+
+def covers_all(exchanges: Iterable[Exchange]) -> bool:
+    """Whether each question got at least as many texts as exchanges stood before it: then nothing was chosen."""
+    before, asked = 0, 0
+    for one in exchanges:
+        if one.kind == "ask":
+            if not before or one.retrieved is None or len(one.retrieved) < before:
+                return False
+            asked += 1
+        before += not one.alone
+    return asked > 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct, structs
 
@@ -102,8 +102,8 @@ class ConversationName(Struct, frozen=True):
     @classmethod
     def of_labels(cls, labels: str) -> Self | None:
         """Return what the parameters of a node id begin with: `bot-32k-0-1`; None for those of an ordinary test."""
-        fieldses = labels.split("-")
-        return cls(*fieldses[:3]) if len(fieldses) >= 3 else None
+        parts = labels.split("-")
+        return cls(*parts[:3]) if len(parts) >= 3 else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -535,6 +535,7 @@ def why_unmeasured(run: RunResult) -> str:
     lost = sum(row.infrastructure for row in rows)
     if lost:
         reasons = {row.reason if row.cause == "not reached" else "" for row in rows}
+        # One reason for all of them, such as a budget that was spent at the start, says more than their number.
         [why] = reasons if len(reasons) == 1 else [""]  # nothing was played at all
         return why or f"{lost_examples(lost, len(rows))}, not through memory"
     asked = [row for row in rows if row.judge_calls]
@@ -546,33 +547,9 @@ def why_unmeasured(run: RunResult) -> str:
     return "" if any(row.scored for row in rows) else "nothing has a score"
 
 
-Result: TypeAlias = ScenarioResult | ConversationResult | RunResult
-
-
-def to_json(result: Result) -> dict[str, Any]:
-    """Return the result as JSON values."""
-    record: dict[str, Any] = to_record(result)
-    return record
-
-
-def scenario_from_json(record: object, where: str = "scenario") -> ScenarioResult:
-    """Return the result of one example; LtmError names the field that is missing or ill-typed."""
-    return from_record(ScenarioResult, record, where)
-
-
-def conversation_from_json(record: object, where: str = "conversation") -> ConversationResult:
-    """Return the result of one conversation; LtmError names the field that is missing or ill-typed."""
-    return from_record(ConversationResult, record, where)
-
-
-def run_from_json(record: object, where: str = "run") -> RunResult:
-    """Return the result of a run; LtmError names the field that is missing or ill-typed."""
-    return from_record(RunResult, record, where)
-
-
 def write_results(path: Path, conversation: ConversationResult) -> None:
     """Write a conversation's `results.json`: the same bytes for equal results on every platform."""
-    text = json_text({"format": FORMAT, **to_json(conversation)})
+    text = json_text({"format": FORMAT, **to_record(conversation)})
     write_whole(path, text.encode())
 
 
@@ -587,4 +564,4 @@ def read_results(path: Path) -> ConversationResult:
     result = record.get("format") if isinstance(record, dict) else None
     if result != FORMAT:
         raise LtmError(f"{path}: not a results file of this version: format {result!r}, expected {FORMAT!r}")
-    return conversation_from_json(record, str(path))
+    return from_record(ConversationResult, record, str(path))

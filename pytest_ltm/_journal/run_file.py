@@ -1,10 +1,11 @@
-"""`run.json`: how a run was started, so that the same can be started again; written before the first message."""
+"""`run.json`: how a run was started, so that the same can be started again; where runs are, and what they tested."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
+import re
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,8 +17,7 @@ from pytest_ltm._journal.result import ConversationName
 from pytest_ltm._storage.disk import read_regular, write_whole
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm._storage.locks import lock_holder
-from pytest_ltm._storage.revision import SourceRevision  # noqa: TC001 - read by msgspec
-from pytest_ltm._storage.schema import json_text, show_value
+from pytest_ltm._storage.schema import json_text, show_value, to_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -53,11 +53,12 @@ class RunFile(Struct, frozen=True, kw_only=True):
 
 def write_run_file(folder: Path, run: RunFile) -> None:
     """Write it into a run folder."""
-    record = {
-        "format": FORMAT, "run": run.run, "options": dict(run.options), "paths": list(run.paths),
-        "folder": run.folder, "settings": dict(run.settings), "versions": dict(run.versions),
-        **({} if run.source is None else {"source": msgspec.to_builtins(run.source)}),
-    }  # fmt: skip
+    record = {"format": FORMAT, **to_record(run)}
+    if run.source is None:
+        del record["source"]
+    else:
+        record["source"] = msgspec.to_builtins(run.source)  # without what is unknown of it
+    # Without it nothing could be resumed: it outlives a loss of power.
     write_whole(folder / FILE, json_text(record).encode(), lasting=True)
 
 
@@ -80,7 +81,8 @@ def read_run_file(folder: Path) -> RunFile:
     for name, kind in _KINDS.items():
         if not isinstance(record.get(name), kind):
             raise ConfigurationError(f"{path}: {name} is {show_value(record.get(name))}, not a {kind.__name__}")
-    if not all(_is_given(value) for value in record["options"].values()) or not _are_texts(record["paths"]):
+    texts = [record["paths"], *(value for value in record["options"].values() if value is not True)]
+    if not all(isinstance(text, str) for value in texts for text in (value if isinstance(value, list) else [value])):
         raise ConfigurationError(f"{path}: options and paths must be texts")
     return RunFile(
         **{**{name: record[name] for name in _KINDS}, "paths": tuple(record["paths"])}, source=source_of(folder)
@@ -126,7 +128,12 @@ def find_run(text: str, ltm_dir: Path, base: Path = Path()) -> Path:
     ConfigurationError if there is none, with what runs there are.
     """
     runs = ltm_dir / "runs"
-    name = _read_latest(ltm_dir) if text == LATEST else text
+    name = text
+    if text == LATEST:
+        try:
+            name = read_regular(ltm_dir / LATEST).decode().strip()
+        except (OSError, ValueError):
+            raise ConfigurationError(f"there is no latest run in {ltm_dir}") from None
     if runs.is_dir() and name in {path.name for path in runs.iterdir() if path.is_dir()}:
         return runs / name
     if text not in {"", LATEST} and os.path.isdir(base / text):  # noqa: PTH112 - a path object refuses a long name
@@ -191,16 +198,73 @@ _FEW = 5
 _KINDS = {"run": str, "options": dict, "paths": list, "folder": str, "settings": dict, "versions": dict}
 
 
-def _read_latest(ltm_dir: Path) -> str:
+# --- The commit that is tested, read from the files of `.git` and from a CI job's environment: git itself is never run.
+
+
+class SourceRevision(Struct, frozen=True, omit_defaults=True):
+    """Which version of the code was tested. Who made it, and what else its repository says, is not kept."""
+
+    commit: str = ""
+    """The hash of the commit that was checked out; changes that were not committed are not in it."""
+    branch: str = ""
+
+
+_HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+# Bytes of `packed-refs` that are looked at.
+_MOST = 1_000_000
+# Of a branch's name, in characters.
+_LONGEST = 200
+# By CI system: the variable with the commit, and those with its branch, the first that is set.
+_CI = (
+    ("GITHUB_SHA", ("GITHUB_HEAD_REF", "GITHUB_REF_NAME")),
+    ("CI_COMMIT_SHA", ("CI_MERGE_REQUEST_SOURCE_BRANCH_NAME", "CI_COMMIT_REF_NAME")),
+    ("BUILD_SOURCEVERSION", ("BUILD_SOURCEBRANCHNAME",)),
+    ("CIRCLE_SHA1", ("CIRCLE_BRANCH",)),
+    ("GIT_COMMIT", ("GIT_BRANCH",)),
+)
+
+
+def source_revision(folder: Path, environment: Mapping[str, str] = os.environ) -> SourceRevision | None:
+    """Return what is checked out in a folder; None if that is unknown. It raises nothing.
+
+    A CI job says which branch its commit belongs to, because it checks out no branch, and both where the code was
+    copied without its repository.
+    """
+    result = _checked_out(folder)
+    if result and result.branch:
+        return result
+    for variable, branches in _CI:
+        commit = environment.get(variable, "")
+        if _HASH.fullmatch(commit) and (result is None or result.commit == commit):
+            branch = next((name for each in branches if (name := environment.get(each))), "")
+            return SourceRevision(commit, branch[:_LONGEST])
+    return result
+
+
+def _checked_out(folder: Path) -> SourceRevision | None:
     try:
-        return read_regular(ltm_dir / LATEST).decode().strip()
+        git = next(path / ".git" for path in (folder, *folder.parents) if (path / ".git").exists())
+        if git.is_file():  # of a worktree or a submodule
+            git = git.parent / git.read_text(encoding="utf-8").removeprefix("gitdir:").strip()
+        head = (git / "HEAD").read_text(encoding="utf-8").strip()
+        if not head.startswith("ref:"):
+            return SourceRevision(head) if _HASH.fullmatch(head) else None
+        ref = head.removeprefix("ref:").strip()
+        common = git / _read_text(git / "commondir") if (git / "commondir").exists() else git
+        commit = _read_text(git / ref) or _read_text(common / ref) or _packed_ref(common / "packed-refs", ref)
+    except (StopIteration, OSError, ValueError):
+        return None
+    return SourceRevision(commit, ref.removeprefix("refs/heads/")[:_LONGEST]) if _HASH.fullmatch(commit) else None
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8").strip()
     except (OSError, ValueError):
-        raise ConfigurationError(f"there is no latest run in {ltm_dir}") from None
+        return ""
 
 
-def _is_given(value: object) -> bool:
-    return value is True or isinstance(value, str) or (isinstance(value, list) and _are_texts(value))
-
-
-def _are_texts(values: Iterable[object]) -> bool:
-    return all(isinstance(value, str) for value in values)
+def _packed_ref(path: Path, ref: str) -> str:
+    with path.open(encoding="utf-8") as file:
+        lines = (line.split() for line in file.read(_MOST).splitlines())
+        return next((words[0] for words in lines if words[1:] == [ref]), "")

@@ -14,8 +14,8 @@ from typing import IO, TypeAlias, TypeVar, get_args
 
 from msgspec.structs import replace
 
-from pytest_ltm._journal.checksum_chain import Chain
 from pytest_ltm._journal.codec import (
+    Chain,
     JournalRecord,
     NonNegativeInt,
     RecordCodec,
@@ -36,25 +36,21 @@ class _Timing(JournalRecord, frozen=True, kw_only=True):
     """The time on the wall, which only people read; `Timings` sets it."""
 
 
-class ReplyTime(_Timing, frozen=True, kw_only=True, tag="reply"):
+class _ExchangeTime(_Timing, frozen=True, kw_only=True):
+    exchange: NonNegativeInt
+    seconds: float
+
+
+class ReplyTime(_ExchangeTime, frozen=True, kw_only=True, tag="reply"):
     """How long the agent took."""
 
-    exchange: NonNegativeInt
-    seconds: float
 
-
-class TellTime(_Timing, frozen=True, kw_only=True, tag="told"):
+class TellTime(_ExchangeTime, frozen=True, kw_only=True, tag="told"):
     """How long the agent took over an exchange that it was only told."""
 
-    exchange: NonNegativeInt
-    seconds: float
 
-
-class SettleTime(_Timing, frozen=True, kw_only=True, tag="settled"):
+class SettleTime(_ExchangeTime, frozen=True, kw_only=True, tag="settled"):
     """How long the agent took until what it was told before that exchange could be found."""
-
-    exchange: NonNegativeInt
-    seconds: float
 
 
 class Retry(_Timing, frozen=True, kw_only=True, tag="retry"):
@@ -151,16 +147,14 @@ class Timings:
         """Resume timings; a torn last line is a damaged one from now on."""
         torn = path.is_file() and read_regular(path)[-1:] not in (b"", b"\n")
         file = Appender(path, new=False)
-        if torn:
-            file.append(b"\n")
+        # Else the first new line would be part of the torn one.
+        file.append(b"\n" * torn)
         return cls(file)
 
     def write(self, timing: Timing) -> None:
         """Append what was timed; DiskFault if it cannot be kept."""
         if self._file is not None:
-            line = encode_record(
-                replace(timing, at=wall_time()), clean=isinstance(timing, (ReplyTime, TellTime, SettleTime))
-            )
+            line = encode_record(replace(timing, at=wall_time()), clean=isinstance(timing, _ExchangeTime))
             append_line(self._file, Chain().seal_line(line))
 
     def sync(self) -> None:

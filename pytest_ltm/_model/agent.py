@@ -5,16 +5,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_checkable
 
 from msgspec import Struct, field
 
 from pytest_ltm._storage.schema import ReportedCount  # noqa: TC001 - read from records
+from pytest_ltm._storage.secrets import redact_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from datetime import datetime
+
+    from pytest_ltm._storage.errors import LtmError
 
 
 class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -44,13 +47,9 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.input_tokens + self.output_tokens
 
     def _with(self, other: Usage, sign: int) -> Usage:
-        return Usage(
-            input_tokens=self.input_tokens + sign * other.input_tokens,
-            output_tokens=self.output_tokens + sign * other.output_tokens,
-            cached_tokens=self.cached_tokens + sign * other.cached_tokens,
-            calls=self.calls + sign * other.calls,
-            estimated=self.estimated or other.estimated,
-        )
+        counts = ("input_tokens", "output_tokens", "cached_tokens", "calls")
+        sums = {name: getattr(self, name) + sign * getattr(other, name) for name in counts}
+        return Usage(**sums, estimated=self.estimated or other.estimated)
 
 
 class TokenCounts(Protocol):
@@ -71,6 +70,7 @@ class TokenCounts(Protocol):
 
 def usage_of(used: TokenCounts, *, prompt: int, reply: int) -> Usage:
     """Return what one request used; `prompt` and `reply` are estimates for what the server does not report."""
+    # A server that reports 0 for a reply that is there has not counted it.
     silent = used.output is None or (not used.output and reply > 0)
     return Usage(
         input_tokens=prompt if used.input is None else used.input,
@@ -143,7 +143,6 @@ class Agent(Protocol):
         Raises:
             TransientFault: If sending the message again may work. Any other exception counts as a fault, too.
         """
-        ...
 
 
 @runtime_checkable
@@ -152,7 +151,6 @@ class Resettable(Protocol):
 
     def reset(self) -> None:
         """Forget everything."""
-        ...
 
 
 @runtime_checkable
@@ -169,7 +167,6 @@ class Checkpointable(Protocol):
 
     def save(self) -> bytes:
         """Return the agent's whole state."""
-        ...
 
     def load(self, state: bytes) -> None:
         """Restore a state.
@@ -177,7 +174,6 @@ class Checkpointable(Protocol):
         Args:
             state: What `save` returned, perhaps in another process.
         """
-        ...
 
 
 @runtime_checkable
@@ -190,7 +186,6 @@ class KeepsUsers(Protocol):
         Args:
             user: Who comes: an id that is new in each conversation, and the same in all of its sessions.
         """
-        ...
 
 
 @runtime_checkable
@@ -205,7 +200,6 @@ class SeparatesUsers(Protocol):
             user: Who wrote it, the same id in the whole conversation; left out where nobody in particular did. An
                 AcceptsHistory agent whose `accept` has a `user` as well is told with it.
         """
-        ...
 
 
 @runtime_checkable
@@ -218,7 +212,6 @@ class AnswersAlone(Protocol):
         Args:
             message: The question.
         """
-        ...
 
 
 @runtime_checkable
@@ -236,7 +229,6 @@ class AcceptsHistory(Protocol):
             What remembering took: a Usage, or a Reply, of which usage and cost count; None if that is unknown, or
             `usage()` reports it.
         """
-        ...
 
 
 @runtime_checkable
@@ -249,7 +241,6 @@ class TimeAware(Protocol):
         Args:
             now: The conversation's time, aware.
         """
-        ...
 
 
 @runtime_checkable
@@ -258,7 +249,6 @@ class ReportsUsage(Protocol):
 
     def usage(self) -> Usage:
         """Return the sum so far, which never decreases."""
-        ...
 
 
 @runtime_checkable
@@ -267,7 +257,6 @@ class CountsTokens(Protocol):
 
     def count_tokens(self, text: str) -> int:
         """Return the number of tokens of `text`."""
-        ...
 
 
 @runtime_checkable
@@ -284,7 +273,6 @@ class ShowsRetrieval(Protocol):
 
     def retrieved(self) -> Sequence[str]:
         """Return ids or texts, best first."""
-        ...
 
 
 @runtime_checkable
@@ -293,7 +281,6 @@ class ShowsContext(Protocol):
 
     def in_context(self) -> Sequence[str]:
         """Return the texts."""
-        ...
 
 
 @runtime_checkable
@@ -306,7 +293,6 @@ class ShowsWrites(Protocol):
         Rows `("added", id, text)`, `("changed", id, text)`, `("deleted", id, None)`, and `("found", id, text)` of what
         was found for the last message, best first.
         """
-        ...
 
 
 @runtime_checkable
@@ -315,7 +301,6 @@ class Settles(Protocol):
 
     def settle(self) -> object:
         """Return once it can be found; called before each message that is replied to, and timed apart."""
-        ...
 
 
 @runtime_checkable
@@ -324,7 +309,6 @@ class DeletesRecords(Protocol):
 
     def delete(self, record: str) -> object:
         """Delete a record; `record`: its id."""
-        ...
 
 
 @runtime_checkable
@@ -338,7 +322,6 @@ class AcceptsImages(Protocol):
             message: The message.
             images: The content of each image file.
         """
-        ...
 
 
 @runtime_checkable
@@ -347,7 +330,6 @@ class Configured(Protocol):
 
     def configuration(self) -> Mapping[str, Any]:
         """Return the settings as JSON values, without secrets."""
-        ...
 
 
 # The capabilities that a scenario may require, by name.
@@ -478,3 +460,61 @@ class Promised:
     max_message_tokens: int | None = None
     reports: frozenset[str] | None = None
     """The numbers of usage and cost that its settings name; None: it may report any."""
+
+
+# --- What a memory did: one operation on one record, whatever door the word of it came through.
+
+OperationKind = Literal["added", "changed", "deleted", "found"]
+# Beyond these, what is reported of one exchange is left out, and the text of one record is cut.
+MOST_OPERATIONS, LONGEST_RECORD = 1_000, 16_000
+_LONGEST_ID = 200
+_FORM = "('added', id, text), ('changed', id, text), ('found', id, text) and ('deleted', id, None)"
+_ROW = 3
+_SHOWN = 80
+
+
+class MemoryOperation(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, gc=False):
+    """A record was written, changed, deleted, or found in a search."""
+
+    what: OperationKind
+    record: str = ""
+    """Its id; "" where it has none."""
+    text: str | None = None
+    """What it says, cut where it is long; None where that is not told."""
+    rank: int = 0
+    """Of a record that was found its place, from 1."""
+    exchange: int | None = None
+    """The exchange that it belongs to, where it was told of later."""
+
+
+def memory_operation(what: OperationKind, record: object, text: str | None, rank: int = 0) -> MemoryOperation:
+    """Return an operation, without secrets and not too long."""
+    name = "" if record is None else redact_secrets(_clean(str(record))[:_LONGEST_ID])
+    said = None if text is None else redact_secrets(_clean(text[:LONGEST_RECORD]))
+    return MemoryOperation(what, name, said, rank)
+
+
+def check_operations(given: object, refuse: Callable[[str], LtmError]) -> tuple[MemoryOperation, ...]:
+    """Return what `written()` returned; `refuse` makes the error for anything but a list of its rows."""
+    if not isinstance(given, (list, tuple)):
+        raise refuse(f"returned a {type(given).__name__} from written(); it returns a list of {_FORM}")
+    result: list[MemoryOperation] = []
+    rank = 0
+    for one in given[:MOST_OPERATIONS]:
+        what, key, text = one if isinstance(one, (list, tuple)) and len(one) == _ROW else (None, None, None)
+        if what not in get_args(OperationKind) or not (isinstance(text, str) or (what == "deleted" and text is None)):
+            raise refuse(f"returned {str(one)[:_SHOWN]!r} in the list of written(); it returns a list of {_FORM}")
+        # The places of a search; the next one begins after anything else.
+        rank = rank + 1 if what == "found" else 0
+        result.append(memory_operation(what, key, text, rank))
+    return tuple(result)
+
+
+def operation_rows(listed: object) -> list[Any]:
+    """Return the rows of a JSON list of `{"what": ..., "id": ..., "text": ...}`; what is none of these as it is."""
+    rows = listed if isinstance(listed, list) else [] if listed is None else [listed]
+    return [tuple(map(one.get, ("what", "id", "text"))) if isinstance(one, dict) else one for one in rows]
+
+
+def _clean(text: str) -> str:
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")

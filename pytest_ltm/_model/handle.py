@@ -10,11 +10,10 @@ from textwrap import shorten
 from types import NoneType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from pytest_ltm._model.judge_prompts import PROMPTS
-from pytest_ltm._model.ltm_judge import Opinion, ask_judge
+from pytest_ltm._model.judge import PROMPTS, Judge, Opinion, ask_judge
 from pytest_ltm._model.scenario import Ask, Definition, NewSession, Request, Say, Step, Wait, Watch, Watcher
 from pytest_ltm._model.score import Check, Replies, Score, Scoring, Unscored, undecided_if_open, with_bounds
-from pytest_ltm._model.simulated_user import TURNS, LtmUser
+from pytest_ltm._model.simulated_user import TURNS, LtmUser, UserQuestion
 from pytest_ltm._storage.clock import duration
 from pytest_ltm._storage.errors import ScenarioError, did_you_mean
 
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime, timedelta
 
-    from pytest_ltm._model.judge_request import Judge
-    from pytest_ltm._model.simulated_user import UserQuestion
     from pytest_ltm._model.transcript import Exchange
 
 
@@ -62,6 +59,7 @@ class Sheet:
 
     def _score(self, scores: Sequence[Score], threshold: float) -> Score:
         if self.said is not None:
+            # An assertion that fails after the verdict is a check beside it.
             return scores[-1] if self.assertion is None else score_checks([self.assertion], scores[-1:], threshold)
         if len(scores) == 1 and not self.checks:
             return scores[0]
@@ -435,6 +433,7 @@ class Ltm:
         """Return the judge's verdict on the only answer if the rules left it open and a right one is known."""
         score = with_bounds(verdict)
         is_open = isinstance(score, Score) and isinstance(undecided_if_open(score), Unscored)
+        # Only of one answer: of several nobody knows which one the rules left open.
         if not (is_open and self.judge and self.scoring == "current" and len(self._answered) == 1):
             return verdict
         [(asked, answer)] = self._answered

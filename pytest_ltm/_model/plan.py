@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import random
 import re
-from dataclasses import dataclass, fields
+import secrets
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from msgspec import ValidationError, convert
+from msgspec import Struct, ValidationError, convert
 
-from pytest_ltm._model.definition import read_definition, to_json
-from pytest_ltm._model.transcript import COUNTS, RAW, Reading
-from pytest_ltm._storage.errors import AgentError, DefinitionError, ScenarioError
-from pytest_ltm._storage.schema import Field, show_value, to_record
-from pytest_ltm._storage.secrets import redact_secrets, redacted_configuration
+from pytest_ltm._model.scenario import Definition, read_definition, to_json
+from pytest_ltm._model.transcript import COUNTS, RAW, Count, Reading
+from pytest_ltm._storage.errors import AgentError, ConfigurationError, DefinitionError, ScenarioError
+from pytest_ltm._storage.schema import SPARSE, Field, show_value, to_record
+from pytest_ltm._storage.secrets import is_secret_name, redact_secrets, redacted_data
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pytest_ltm._model.scenario import Definition
-    from pytest_ltm._model.transcript import Count
+    from collections.abc import Callable, Mapping
 
 
 # The version of the plan's JSON form.
@@ -75,16 +74,12 @@ class PlannedExample:
         """Which example its body sees: a number from 0, or the stem of a definition file."""
         return int(self.example) if self.example.isdecimal() else self.example
 
-    def to_json(self) -> dict[str, Any]:
-        """Return JSON values, one for each field."""
-        data = {f.name: _plain_json_value(getattr(self, f.name)) for f in fields(self)}
-        return data | {"definition": None if self.definition is None else to_json(self.definition)}
-
-    def compared_json(self) -> dict[str, Any]:
-        """Return the same without what neither agent nor score depends on."""
-        data = self.to_json()
-        _drop_told_facts(data["definition"])
-        return data
+    def to_json(self, *, compared: bool = False) -> dict[str, Any]:
+        """Return JSON values, one for each field; `compared`: but for what neither agent nor score depends on."""
+        definition = compared_definition(self.definition) if compared else self.definition and to_json(self.definition)
+        return {
+            f.name: definition if f.name == "definition" else to_record(getattr(self, f.name)) for f in fields(self)
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,68 +112,44 @@ class Plan:
     """What the history that is told depends on, JSON values; None: there is none."""
     count: Count = "capped"
     """How many tokens of the agent's replies count towards waits and spans."""
-    sessions: str = ""
-    """When the agent's sessions are over, as `--ltm-sessions` says it; "": it has one. Then it is not in the JSON."""
-    reading: Reading = RAW
-    """What is read of the agent's replies; raw, it is not in the JSON."""
-    questions: Questions = "together"
-    """Whether each question is asked of what was told alone, or they follow one another; then it is not in the JSON."""
+    sessions: str = field(default="", metadata={SPARSE: True})
+    """When the agent's sessions are over, as `--ltm-sessions` says it; "": it has one."""
+    reading: Reading = field(default=RAW, metadata={SPARSE: True})
+    """What is read of the agent's replies."""
+    questions: Questions = field(default="together", metadata={SPARSE: True})
+    """Whether each question is asked of what was told alone, or they follow one another."""
     format: int = FORMAT
     """The version of the plan's JSON form."""
 
     def __post_init__(self) -> None:
-        examples = tuple(sorted(self.examples, key=_example_order))
+        examples = sorted(self.examples, key=lambda each: (each.scenario, natural_sort_key(each.example), each.example))
         for one, other in pairwise(examples):
             if one.key == other.key:
                 raise ScenarioError(f"two examples are called {one.key!r}; give one scenario another name")
-        object.__setattr__(self, "examples", examples)
+        object.__setattr__(self, "examples", tuple(examples))
 
-    def to_json(self) -> dict[str, Any]:
-        """Return JSON values, one for each field."""
-        data = {f.name: _plain_json_value(getattr(self, f.name)) for f in fields(self)}
-        data["filler"] = Field(self.filler, "plan", "filler").json()
-        data["history"] = Field(self.history, "plan", "history").json()
-        if not self.sessions:
-            del data["sessions"]
-        data["reading"] = to_record(self.reading)
-        if self.reading == RAW:
-            del data["reading"]
-        if self.questions == "together":
-            del data["questions"]
-        return data | {"examples": [example.to_json() for example in self.examples]}
+    def to_json(self, *, compared: bool = False) -> dict[str, Any]:
+        """Return JSON values, one for each field; `compared`: but for what neither agent nor score depends on."""
+        # Examples first, as the fields stand: plans that are equal are written in equal bytes.
+        data: dict[str, Any] = {"examples": [example.to_json(compared=compared) for example in self.examples]}
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if f.name in ("filler", "history"):
+                data[f.name] = Field(value, "plan", f.name).json()
+            elif f.name != "examples" and not (SPARSE in f.metadata and value == f.default):
+                data[f.name] = to_record(value)
+        return data
 
     @classmethod
     def from_json(cls, data: object, *, where: str = "plan.json") -> Plan:
         """Return the plan that `to_json` wrote; DefinitionError names file and field of what is wrong."""
-        top = Field(data, where)
-        names = [f.name for f in fields(cls)]
-        known = top.mapping(names, required=[name for name in names if name not in _OPTIONAL])
-        if known["format"].whole() != FORMAT:
-            raise known["format"].error(f"the format {FORMAT}", " Another version of pytest-ltm wrote it.")
-        examples = tuple(_example_from_json(example) for example in known["examples"].items("examples"))
-        numbers = {name: known[name].whole(least=_LEAST[name]) for name in _LEAST}
-        texts = {name: _text_or_empty(known[name]) for name in _TEXTS}
-        if known["count"].value not in COUNTS:
-            raise known["count"].error(f"one of {', '.join(COUNTS)}")
-        parts = {name: known[name].json() for name in ("filler", "history")}
-        parts["count"] = known["count"].value
-        parts["seed"] = known["seed"].value if isinstance(known["seed"].value, str) else known["seed"].whole(least=None)
-        parts["sessions"] = known["sessions"].text() if "sessions" in known else ""
-        parts["reading"] = _reading(known["reading"]) if "reading" in known else RAW
-        parts["questions"] = "together"
-        if "questions" in known:
-            if known["questions"].value not in QUESTIONS:
-                raise known["questions"].error(f"one of {', '.join(QUESTIONS)}")
-            parts["questions"] = known["questions"].value
-        return cls(examples=examples, span=_span_or_none(known["span"]), **parts, **numbers, **texts)  # type: ignore[arg-type]
+        needed = [f.name for f in fields(cls) if SPARSE not in f.metadata]
+        return cls(**Field(data, where).read_fields(_PLAN, required=needed))
 
     @cached_property
     def fingerprint(self) -> str:
         """`sha256:...` over the canonical JSON form: equal for equal plans, in any process."""
-        data = self.to_json()
-        for example in data["examples"]:
-            _drop_told_facts(example["definition"])
-        return _json_digest(data)
+        return _json_digest(self.to_json(compared=True))
 
 
 def plan_differences(
@@ -198,25 +169,26 @@ def plan_differences(
         for name in first
         if name != "examples" and not _same_json(first[name], second[name])
     ]
-    ours = {example.key: example.compared_json() for example in one.examples}
-    theirs = {example.key: example.compared_json() for example in other.examples}
+    ours = {example.key: example.to_json(compared=True) for example in one.examples}
+    theirs = {example.key: example.to_json(compared=True) for example in other.examples}
     sentences += [f"{key} is only in {plans[0]}." for key in ours if key not in theirs]
     sentences += [f"{key} is only in {plans[1]}." for key in theirs if key not in ours]
-    for key in sorted(ours.keys() & theirs.keys()):
-        sentences += _example_differences(key, ours[key], theirs[key], names)
+    sentences += [
+        f"{key} has another {name}: {_first_difference(value, theirs[key][name], names)}."
+        for key in sorted(ours.keys() & theirs.keys())
+        for name, value in ours[key].items()
+        if not _same_json(value, theirs[key][name])
+    ]
     return sentences
 
 
 def compared_definition(definition: Definition | None) -> dict[str, Any] | None:
     """Return a definition's JSON values without what neither agent nor score depends on."""
     data = None if definition is None else to_json(definition)
-    _drop_told_facts(data)
-    return data
-
-
-def _drop_told_facts(definition: dict[str, Any] | None) -> None:
-    for step in definition["steps"] if definition else ():
+    for step in data["steps"] if data else ():
+        # It only measures what a memory makes of the step.
         step.pop("tells", None)
+    return data
 
 
 def source_version(source: str) -> str:
@@ -234,6 +206,7 @@ _OF_SOURCE = "source:"
 
 def definition_rng(seed: int, trial: int, scenario: str, example: str) -> random.Random:
     """Return the chance that one example is generated from: the same in any run, whatever else runs."""
+    # As a list: names that run together, `a/b` of `c` and `a` of `b/c`, do not share their chance.
     return random.Random(json.dumps([seed, trial, scenario, example]))
 
 
@@ -258,65 +231,68 @@ def agent_fingerprint(spec: str, configuration: Mapping[str, Any] | None) -> str
         known = Field(configuration, f"agent {spec!r}", "configuration").json()
     except DefinitionError as error:
         raise AgentError(str(error)) from None
-    return _json_digest({"configuration": redacted_configuration(known)})
-
-
-_LEAST = {"trial": 0, "judge_votes": 0}
-_OPTIONAL = frozenset({"sessions", "reading", "questions"})
-_TEXTS = ("tokenizer", "scoring", "judge", "time", "opening")
-
-
-def _example_order(example: PlannedExample) -> tuple[str, list[tuple[int, int, str]], str]:
-    return example.scenario, natural_sort_key(example.example), example.example
+    return _json_digest({"configuration": redacted_data(known, is_secret_name)})
 
 
 def natural_sort_key(name: str) -> list[tuple[int, int, str]]:
     """Return a sorting key under which `2` comes before `10`, also within names."""
     parts = re.findall(r"[0-9]+|[^0-9]+", name)
+    # Triples, so that a number is never compared with a text.
     return [(0, int(part), "") if part[0] in "0123456789" else (1, 0, part) for part in parts]
 
 
-def _example_from_json(item: Field) -> PlannedExample:
-    names = [f.name for f in fields(PlannedExample)]
-    known = item.mapping(names, required=names)
-    definition = known["definition"]
-    return PlannedExample(
-        scenario=known["scenario"].text(),
-        example=known["example"].text(),
-        definition=None if definition.value is None else read_definition(definition),
-        version=_text_or_empty(known["version"]),
-        span=_span_or_none(known["span"]),
-        skills=known["skills"].texts(),
-        threshold=known["threshold"].number(0, 1),
-        incompatible=known["incompatible"].texts(),
-        requires=known["requires"].texts(),
-        reset=_text_or_empty(known["reset"]),
-        together=known["together"].boolean(),
-    )
+def _read_format(item: Field) -> int:
+    if item.whole() != FORMAT:
+        raise item.error(f"the format {FORMAT}", " Another version of pytest-ltm wrote it.")
+    return FORMAT
 
 
-def _reading(item: Field) -> Reading:
+def _read_reading(item: Field) -> Reading:
     try:
         return convert(item.value, Reading)
     except ValidationError:
         raise item.error("thoughts, tags and version") from None
 
 
-def _text_or_empty(item: Field) -> str:
-    return "" if item.value == "" else item.text("a text")
-
-
-def _span_or_none(item: Field) -> int | None:
+def _read_span(item: Field) -> int | None:
     return None if item.value is None else item.whole(least=1)
 
 
-def _plain_json_value(value: object) -> object:
-    return list(value) if isinstance(value, tuple) else value
-
-
-def _example_differences(key: str, one: dict[str, Any], other: dict[str, Any], names: tuple[str, str]) -> list[str]:
-    changed = [name for name in one if not _same_json(one[name], other[name])]
-    return [f"{key} has another {name}: {_first_difference(one[name], other[name], names)}." for name in changed]
+# How each field of a planned example, and of a plan, is read.
+_EXAMPLE: Mapping[str, Callable[[Field], Any]] = {
+    "scenario": Field.text,
+    "example": Field.text,
+    "definition": lambda item: None if item.value is None else read_definition(item),
+    "version": Field.text_or_empty,
+    "span": _read_span,
+    "skills": Field.texts,
+    "threshold": lambda item: item.number(0, 1),
+    "incompatible": Field.texts,
+    "requires": Field.texts,
+    "reset": Field.text_or_empty,
+    "together": Field.boolean,
+}
+_PLAN: Mapping[str, Callable[[Field], Any]] = {
+    "format": _read_format,  # before all else: in another format the rest means something else
+    "examples": lambda item: tuple(
+        PlannedExample(**example.read_fields(_EXAMPLE, required=_EXAMPLE)) for example in item.items("examples")
+    ),
+    "seed": lambda item: item.value if isinstance(item.value, str) else item.whole(least=None),
+    "trial": Field.whole,
+    "span": _read_span,
+    "tokenizer": Field.text_or_empty,
+    "filler": Field.json,
+    "scoring": Field.text_or_empty,
+    "judge": Field.text_or_empty,
+    "judge_votes": Field.whole,
+    "time": Field.text_or_empty,
+    "opening": Field.text_or_empty,
+    "history": Field.json,
+    "count": lambda item: item.choice(COUNTS),
+    "sessions": Field.text,
+    "reading": _read_reading,
+    "questions": lambda item: item.choice(QUESTIONS),
+}
 
 
 def _first_difference(one: Any, other: Any, names: tuple[str, str], path: str = "") -> str:
@@ -331,6 +307,7 @@ def _first_difference(one: Any, other: Any, names: tuple[str, str], path: str = 
 
 
 def _same_json(one: object, other: object) -> bool:
+    # As texts: in Python 1 == True, and in a plan they differ.
     return _canonical_json(one) == _canonical_json(other)
 
 
@@ -340,3 +317,80 @@ def _canonical_json(data: object) -> str:
 
 def _json_digest(data: object) -> str:
     return f"sha256:{hashlib.sha256(_canonical_json(data).encode()).hexdigest()}"
+
+
+# --- Seed: where all chance of a run comes from: a number that anybody may know, one drawn for the run, or a secret.
+
+FRESH, _VARIABLE = "fresh", "env:"
+# A shorter secret could be found by its digest, which is public.
+_SHORTEST = 16
+_DRAWN_BELOW = 2**31
+
+
+class Seed(Struct, frozen=True, kw_only=True):
+    """The seed of a run, and where it comes from."""
+
+    value: int
+    source: str = ""
+    """`fresh` if it was drawn for the run, `env:NAME` for a secret; "" for a number that was given."""
+    digest: str = ""
+    """What is written down in place of a secret."""
+
+    def __str__(self) -> str:
+        return f"{self.recorded} ({self.source})" if self.source else str(self.value)
+
+    @property
+    def recorded(self) -> int | str:
+        """What files and screens show: equal where the seeds are equal."""
+        return self.digest or self.value
+
+    @property
+    def option(self) -> str:
+        """The value of `--ltm-seed` that gives this seed again."""
+        return f"{FRESH}:{self.value}" if self.source == FRESH else self.source or str(self.value)
+
+    @property
+    def publicity(self) -> str:
+        """Whether an agent can have learned the texts that it makes, as a clause."""
+        if self.digest:
+            return "the seed is a secret"
+        if self.source == FRESH:
+            return "the seed was drawn for this run"
+        return f"the texts of seed {self.value} are public" + " (--ltm-seed=env:NAME: a secret one)" * (not self.value)
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that holds the secret; "" if there is none."""
+        return self.source.removeprefix(_VARIABLE) if self.digest else ""
+
+
+def parse_seed(text: str) -> Seed:
+    """Return the seed that `N`, `fresh`, `fresh:N` (drawn earlier) or `env:NAME` stands for.
+
+    Raises ConfigurationError for any other text, and for a variable that is not set or too short to be a secret.
+    """
+    if text == FRESH:
+        return Seed(value=secrets.randbelow(_DRAWN_BELOW), source=FRESH)
+    if text.startswith(_VARIABLE):
+        return _read_secret(text.removeprefix(_VARIABLE))
+    try:
+        value = int(text.removeprefix(f"{FRESH}:"))
+    except ValueError:
+        raise ConfigurationError(f"{text!r} is not a whole number, 'fresh' or 'env:NAME'") from None
+    return Seed(value=value, source=FRESH if text.startswith(FRESH) else "")
+
+
+def _read_secret(name: str) -> Seed:
+    text = os.environ.get(name, "").strip()
+    if not text:
+        raise ConfigurationError(
+            f"the environment variable {name!r} is not set. Let it hold 16 random characters or more"
+        )
+    if len(text) < _SHORTEST:
+        raise ConfigurationError(
+            f"{name!r} holds {len(text)} characters, which can be guessed from the digest that files show. "
+            f"Use {_SHORTEST} random characters or more, such as those of: openssl rand -hex 16"
+        )
+    # Different prefixes, so that the digest says nothing about the value that texts are made from.
+    value, digest = (hashlib.sha256(f"pytest-ltm {use} {text}".encode()).hexdigest() for use in ("seed", "digest"))
+    return Seed(value=int(value[:15], 16), source=f"{_VARIABLE}{name}", digest=f"sha256:{digest[:16]}")

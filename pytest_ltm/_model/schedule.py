@@ -1,4 +1,4 @@
-"""Who speaks next: `Agenda.decide` is a pure question to plain records; every change is a verb of its own.
+"""Who speaks next: `Agenda.decide` is a pure question to plain records; every change is a verb. Sessions are below.
 
 The rules are those of the LTM Benchmark (Castillo-Bolado et al., 2024, section 3.3 and appendix C): a waiting example
 whose wait is over continues first, then a new one starts; only if no example can continue, time jumps, then filler
@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
+from pytest_ltm._storage.clock import duration
+from pytest_ltm._storage.errors import ConfigurationError, ScenarioError
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
+    from collections.abc import Callable, Sequence
+    from datetime import datetime, timedelta
 
 
 class Start(Struct, frozen=True):
@@ -149,6 +152,7 @@ class Agenda:
         """
         if told > len(self._history):
             raise ValueError(f"the history has {len(self._history)} exchanges, not {told}")
+        # Each kind of target has its heap; what is met is counted down, so that no heap is ever searched.
         unmet = (tokens > self._position) + (time > self._now) + (told > self._told)
         self._unmet[lane], self._targets[lane] = unmet, (tokens, time)
         if tokens > self._position:
@@ -193,10 +197,70 @@ class Agenda:
 
     def _drop_blocked(self) -> None:
         # A blocked scenario leaves the heap when it comes to the top and returns when its last rival ends.
-        while self._candidates and not self._may_start(self._candidates[0]):
+        while self._candidates:
+            lane = self._candidates[0]
+            scenario = self._entries[lane].scenario
+            if self._queues[scenario][-1:] == [lane] and not self._blockers[scenario]:
+                return
             heapq.heappop(self._candidates)
 
-    def _may_start(self, lane: int) -> bool:
-        scenario = self._entries[lane].scenario
-        queue = self._queues[scenario]
-        return bool(queue) and queue[-1] == lane and not self._blockers[scenario]
+
+# --- Sessions: when the user comes back, to an agent that was made anew meanwhile and has its own memory only.
+
+# Capabilities with which an agent can be met again.
+SURVIVES = ("KeepsUsers", "Checkpointable", "Stateless")
+EVERY = "every:"
+NO_USERS = "the agent cannot be told whose a message is: its reply() has no parameter `user` (SeparatesUsers)"
+
+
+def cannot_come_back(capabilities: frozenset[str]) -> str:
+    """Return why an agent with these capabilities has no second session, or ""."""
+    if capabilities & set(SURVIVES):
+        return ""
+    return (
+        "the agent has one session only: it is neither a KeepsUsers (begin_session) nor Checkpointable (save, load) "
+        "nor Stateless (stateless = True)"
+    )
+
+
+class Rhythm:
+    """Says when a session is over; `number_of`: how many are over, from the tokens that count and the time."""
+
+    def __init__(self, number_of: Callable[[int, datetime], int]) -> None:
+        self._number_of, self._sessions = number_of, 0
+
+    def is_over(self, counted: int, now: datetime) -> bool:
+        """Return whether the next session begins, with `counted` tokens that count towards spans, and at this time."""
+        before, self._sessions = self._sessions, self._number_of(counted, now)
+        return self._sessions > before
+
+
+def parse_sessions_option(text: str) -> str:
+    """Return what `--ltm-sessions` says as plans have it; ConfigurationError if it says nothing that can be meant."""
+    if text:
+        _parse_sessions(text)
+    return text
+
+
+def _parse_sessions(text: str) -> int | timedelta:
+    """Return the sessions in each memory span, or the length of one."""
+    try:
+        if text.startswith(EVERY):
+            length = duration(text.removeprefix(EVERY))
+            if length.total_seconds() > 0:
+                return length
+        elif text.isascii() and text.isdecimal() and int(text) > 1:
+            return int(text)
+    except ScenarioError:
+        pass
+    raise ConfigurationError(f"{text!r} is not a number of sessions from 2 on, or every:TIME such as every:8h")
+
+
+def session_rhythm(text: str, *, span: int | None, began: datetime) -> Rhythm | None:
+    """Return when sessions are over; None where there is one only: nothing says more, or no span can be divided."""
+    if not text:
+        return None
+    sessions = _parse_sessions(text)
+    if isinstance(sessions, int):
+        return None if span is None else Rhythm(lambda counted, _: counted * sessions // span)
+    return Rhythm(lambda _, now: (now - began) // sessions)

@@ -11,7 +11,7 @@ from pytest_ltm._language import speech
 from pytest_ltm._language.json import json_values
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.words import has_phrase, plain_words, space_delimited
-from pytest_ltm._model.judge_request import CUT, JudgeRequest, fence_text, shorten_for_judge
+from pytest_ltm._model.judge import CUT, JudgeRequest, fence_text, shorten_for_judge
 from pytest_ltm._storage.errors import ScenarioError, UserError
 from pytest_ltm._storage.schema import load_packaged_yaml
 
@@ -182,6 +182,7 @@ class LtmUser:
             fact for fact in self.facts if not any(has_phrase(space_delimited(one), fact) for one in self._said)
         )
         asked, wrong = self._prompt(untold), ""
+        # What was wrong with a message is told to the model before its next try.
         for vote in range(TRIES):
             text = f"{asked}\n\n{_fill_template('again', wrong=wrong)}" if wrong else asked
             question = UserQuestion(
@@ -198,7 +199,6 @@ class LtmUser:
     def _line(self, reply: str, untold: Sequence[str]) -> UserMessage:
         """Return what a reply says; ValueError, with what is wrong with it, if no user could say that."""
         line = read_line(reply)
-        # Raise ValueError for what a person with this goal would not write.
         message = line.text
         if len(message) > LONGEST_MESSAGE:
             raise ValueError(f"gave a message of {len(message):,} characters; at most {LONGEST_MESSAGE:,} are accepted")
@@ -207,11 +207,9 @@ class LtmUser:
             raise ValueError(f"spoke as the assistant: {other[0].strip()!r}")
         if len(plain_words(self.goal)) >= _GOAL_WORDS and has_phrase(space_delimited(message), self.goal):
             raise ValueError("repeated its goal instead of pursuing it")
-        if not line.text and not line.done:
-            raise ValueError("gave no message")
-        if not line.text and not self._said:
-            raise ValueError("was finished before it had said anything")
-        missing = next((fact for fact in untold if not has_phrase(space_delimited(line.text), fact)), None)
+        if not message and not (line.done and self._said):
+            raise ValueError("was finished before it had said anything" if line.done else "gave no message")
+        missing = next((fact for fact in untold if not has_phrase(space_delimited(message), fact)), None)
         if missing is not None and (line.done or self._left == 1):
             raise ValueError(f"came to its end without having said {missing!r}")
         return line
@@ -238,6 +236,7 @@ def read_line(reply: str) -> UserMessage:
     result = next((value for value in objects if isinstance(value.get("message"), str)), None)
     if result is not None:
         return UserMessage(_LABEL.sub("", result["message"]).strip(), str(result.get("done")).strip().lower() in _YES)
+    # Torn, or of other fields: said to the agent, it would look like a message of a program.
     if text.startswith(("{", "[", "```")):
         raise ValueError("gave JSON without a message")
     body, _, last = text.rpartition("\n")

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct, field, structs
 
-from pytest_ltm._storage import schema as _yaml
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from pytest_ltm._storage.schema import Field
-
+from pytest_ltm._storage.schema import Field, load_yaml
 
 # How the name of a suite file ends.
 SUFFIX = ".ltm-suite.yml"
@@ -94,28 +88,25 @@ def load_suite(path: str | Path, known: Collection[str] | None = None) -> Suite:
 
     `known`: the names of the scenarios there are, or None to accept any.
     """
-    top = _yaml.load_yaml(path)
+    top = load_yaml(path)
     fields = top.mapping(_SUITE, required=("scenarios",))
-    name = fields["name"].text() if "name" in fields else Path(path).name.removesuffix(SUFFIX)
+    values = top.read_fields(_SUITE)
+    name = values.pop("name", Path(path).name.removesuffix(SUFFIX))
     if name == NONE:
         raise fields.get("name", top).fault(f"no suite can be called {NONE!r}: that word means no suite.")
-    common = _of_entries(fields)
-    version = fields["version"].whole(least=1) if "version" in fields else None
-    items = fields["scenarios"].items("scenarios")
+    items, apart = values.pop("scenarios"), values.pop("incompatible", [])
+    common = {part: values.pop(part) for part in _COMMON if part in values}
     if not items:
         raise fields["scenarios"].error("at least one scenario")
     entries = tuple(_parse_entry(item, common, known) for item in items)
-    apart = _parse_incompatible_groups(fields, items, [entry.name for entry in entries], known)
+    groups = _parse_incompatible_groups(apart, items, [entry.name for entry in entries], known)
+    lines = {setting: line for setting in SETTINGS if setting in fields and (line := fields[setting].line)}
     return Suite(
         name=name,
         path=str(path),
-        entries=separate_entries(items, entries, apart),
-        version=version,
-        spans=_parse_spans(fields["span"]) if "span" in fields else (),
-        seed=fields["seed"].whole(least=None) if "seed" in fields else None,
-        filler=fields["filler"].text("a filler, such as varied or trivia:FILE") if "filler" in fields else None,
-        opening=_message_or_none(fields["opening"]) if "opening" in fields else None,
-        lines={name: line for name in SETTINGS if name in fields and (line := fields[name].line)},
+        entries=separate_entries(items, entries, groups),
+        lines=lines,
+        **{"spans" if part == "span" else part: value for part, value in values.items()},
     )
 
 
@@ -149,26 +140,6 @@ def scenarios_folder() -> Path:
     return Path(next(iter(spec.submodule_search_locations)))
 
 
-_SUITE = ("name", "version", "examples", "reset", *SETTINGS, "scenarios", "incompatible")
-_ENTRY = (
-    "scenario", "name", "parameters", "examples", "span", "least_span", "threshold", "floor", "pass_k", "reset",
-    "incompatible",
-)  # fmt: skip
-
-
-def _of_entries(fields: Mapping[str, Field]) -> dict[str, Any]:
-    """Return what a suite says of all its entries, or an entry of itself."""
-    read: Mapping[str, Callable[[Field], Any]] = {
-        "examples": lambda field: field.whole(least=1),
-        "reset": _message_or_none,
-    }
-    return {name: read[name](fields[name]) for name in read if name in fields}
-
-
-def _message_or_none(field: Field) -> str:
-    return "" if field.value == "" else field.text('a message, or "" for none')
-
-
 def _parse_spans(field: Field) -> tuple[int | None, ...]:
     """Return the memory spans that a field says: one, or a list of different ones."""
     fields = field.items("memory spans") if isinstance(field.value, list) else [field]
@@ -183,24 +154,52 @@ def _parse_spans(field: Field) -> tuple[int | None, ...]:
     return tuple(numbers)
 
 
+def _read_count(field: Field) -> int:
+    return field.whole(least=1)
+
+
+def _read_share(field: Field) -> float:
+    return field.number(0, 1)
+
+
+def _read_message(field: Field) -> str:
+    return field.text_or_empty('a message, or "" for none')
+
+
+# What a suite file may say of all its entries, or an entry of itself; then all of an entry, and of a file.
+_COMMON: dict[str, Callable[[Field], Any]] = {"examples": _read_count, "reset": _read_message}
+_ENTRY: dict[str, Callable[[Field], Any]] = {
+    "scenario": Field.text,
+    "name": Field.name,
+    "parameters": Field.json_mapping,
+    "examples": _read_count,
+    "span": Field.tokens,
+    "least_span": Field.tokens,
+    "threshold": _read_share,
+    "floor": _read_share,
+    "pass_k": _read_count,
+    "reset": _read_message,
+    # Read once more with the names of all entries, which it may only name.
+    "incompatible": Field.texts,
+}
+_SUITE: dict[str, Callable[[Field], Any]] = {
+    "name": Field.text,
+    "version": _read_count,
+    **_COMMON,
+    "span": _parse_spans,
+    "seed": lambda field: field.whole(least=None),
+    "filler": lambda field: field.text("a filler, such as varied or trivia:FILE"),
+    "opening": _read_message,
+    "scenarios": lambda field: field.items("scenarios"),
+    "incompatible": lambda field: field.items("lists"),
+}
+
+
 def _parse_entry(item: Field, common: Mapping[str, Any], known: Collection[str] | None) -> SuiteEntry:
     if isinstance(item.value, str):
         return SuiteEntry(scenario=_parse_scenario_name(item, known), name=item.value, **common)
-    fields = item.mapping(_ENTRY, required=("scenario",))
-    if "parameters" in fields:
-        fields["parameters"].mapping()
-    scenario = _parse_scenario_name(fields["scenario"], known)
-    return SuiteEntry(
-        scenario=scenario,
-        name=fields["name"].name() if "name" in fields else scenario,
-        parameters=fields["parameters"].json() if "parameters" in fields else {},
-        span=fields["span"].tokens() if "span" in fields else None,
-        least_span=fields["least_span"].tokens() if "least_span" in fields else None,
-        threshold=fields["threshold"].number(0, 1) if "threshold" in fields else None,
-        floor=fields["floor"].number(0, 1) if "floor" in fields else None,
-        pass_k=fields["pass_k"].whole(least=1) if "pass_k" in fields else None,
-        **{**common, **_of_entries(fields)},
-    )
+    scenario = _parse_scenario_name(item.mapping(_ENTRY, required=("scenario",))["scenario"], known)
+    return SuiteEntry(**{"name": scenario, **common, **item.read_fields(_ENTRY)})
 
 
 def _parse_scenario_name(item: Field, known: Collection[str] | None) -> str:
@@ -230,12 +229,12 @@ def separate_entries(
 
 
 def _parse_incompatible_groups(
-    fields: dict[str, Field], items: list[Field], names: list[str], known: Collection[str] | None
+    lists: list[Field], items: list[Field], names: list[str], known: Collection[str] | None
 ) -> list[set[str]]:
     """Return the sets of names that must not overlap with each other."""
     valid = None if known is None else {*known, *names}
     groups = []
-    for place in fields["incompatible"].items("lists") if "incompatible" in fields else []:
+    for place in lists:
         groups.append(_parse_group(place, valid))
         if len(groups[-1]) < 2:
             raise place.error("a list of at least two names")

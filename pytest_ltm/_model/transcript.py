@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import tempfile
+import weakref
+from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from operator import attrgetter
+from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Literal, get_args, overload
 
 from msgspec import Struct
 
 from pytest_ltm._language import READING, speech
-from pytest_ltm._storage.text_file import TextFile
+from pytest_ltm._storage.disk import disk_fault
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -107,6 +112,7 @@ class LongExchange(Exchange):
     def __init__(self, exchange: Exchange, texts: TextFile) -> None:
         for name in _OTHER_FIELDS:
             object.__setattr__(self, name, getattr(exchange, name))
+        # As in the `__init__` that a frozen data class has.
         object.__setattr__(self, "_texts", texts)
         object.__setattr__(self, "_place", len(texts))
         texts.append(exchange.message)
@@ -133,14 +139,35 @@ def needle_gap(needle: Exchange, question: Exchange) -> int:
     return question.start - needle.message_end
 
 
-class Transcript(Sequence[Exchange]):
+class TranscriptView(Sequence[Exchange]):
+    """Exchanges to look at, not to change: a view, because a copy for each look would cost the square of its length."""
+
+    def __init__(self, exchanges: Sequence[Exchange]) -> None:
+        self._exchanges = exchanges
+
+    @overload
+    def __getitem__(self, index: int) -> Exchange: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Exchange]: ...
+
+    def __getitem__(self, index: int | slice) -> Exchange | Sequence[Exchange]:
+        """Return one exchange, or a copy of some for a slice."""
+        return self._exchanges[index]
+
+    def __len__(self) -> int:
+        return len(self._exchanges)
+
+
+class Transcript(TranscriptView):
     """The exchanges of one conversation in the order in which they happened."""
 
     def __init__(self, count: Count = "all") -> None:
         self.counts = count
         """Of the replies that the agent generates; as published, all of them."""
         self._texts = TextFile()
-        self._exchanges: list[Exchange] = []
+        self._all: list[Exchange] = []
+        super().__init__(self._all)
         self.remembered: list[Exchange] = []
         """The exchanges that the agent has in mind: all but questions asked alone."""
         self._by: dict[str, list[Exchange]] = {}
@@ -154,6 +181,7 @@ class Transcript(Sequence[Exchange]):
         own = 0 if exchange.told else exchange.reply_tokens
         message_share = exchange.message_tokens + exchange.reply_tokens - own
         counts = own if self.counts == "all" else 0 if self.counts == "told" else min(own, exchange.message_tokens)
+        # The state before it is put back, so it takes no place in what the agent has in mind.
         if exchange.alone:
             message_share = counts = 0
         else:
@@ -161,7 +189,7 @@ class Transcript(Sequence[Exchange]):
         self._told.append(self._told[-1] + message_share)
         passes = self.counts != "filler" or exchange.kind in ("filler", "history")
         self._counted.append(self._counted[-1] + (message_share + counts if passes else 0))
-        self._exchanges.append(exchange)
+        self._all.append(exchange)
         self._by.setdefault(exchange.by, []).append(exchange)
 
     def exchanges_of(self, speaker: str) -> Sequence[Exchange]:
@@ -203,40 +231,54 @@ class Transcript(Sequence[Exchange]):
         before = self._told[self._place(needle.number)] + needle.message_tokens
         return self._told[self._place(question.number)] - before
 
-    @overload
-    def __getitem__(self, index: int) -> Exchange: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> list[Exchange]: ...
-
-    def __getitem__(self, index: int | slice) -> Exchange | list[Exchange]:
-        """Return one exchange, or a list for a slice."""
-        return self._exchanges[index]
-
-    def __len__(self) -> int:
-        return len(self._exchanges)
-
     def __iter__(self) -> Iterator[Exchange]:
         return iter(self._exchanges)
 
 
-class TranscriptView(Sequence[Exchange]):
-    """Exchanges to look at, not to change: a view, because a copy for each look would cost the square of its length."""
+# --- Texts that need not be in memory: what was said in a conversation of millions of tokens.
 
-    __slots__ = ("_exchanges",)
+_IN_MEMORY = 2**20
+"""Bytes up to which there is no file."""
 
-    def __init__(self, exchanges: Sequence[Exchange]) -> None:
-        self._exchanges = exchanges
 
-    @overload
-    def __getitem__(self, index: int) -> Exchange: ...
+class TextFile:
+    """Texts by number, in a file without a name once they are many; in memory is where each ends.
 
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Exchange]: ...
+    DiskFault if the disk takes no more.
+    """
 
-    def __getitem__(self, index: int | slice) -> Exchange | Sequence[Exchange]:
-        """Return one exchange, or a copy of some for a slice."""
-        return self._exchanges[index]
+    def __init__(self) -> None:
+        self._file = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - closed with the texts
+        self._ends = array("Q", [0])
+        self._lock = Lock()  # reports read what a conversation in another thread writes
+        weakref.finalize(self, self._file.close)
 
     def __len__(self) -> int:
-        return len(self._exchanges)
+        """How many texts there are."""
+        return len(self._ends) - 1
+
+    def append(self, text: str) -> None:
+        """Add a text; its number is how many there were before."""
+        data = text.encode("utf-8", "surrogatepass")
+        with self._lock:
+            try:
+                self._file.seek(self._ends[-1])
+                self._file.write(data)
+            except OSError as error:
+                raise disk_fault(Path(tempfile.gettempdir()), error) from error
+            self._ends.append(self._ends[-1] + len(data))
+
+    def __getitem__(self, number: int) -> str:
+        """Return a text; IndexError if there is none."""
+        start, end = self._ends[number], self._ends[number + 1]
+        with self._lock:
+            self._file.seek(start)
+            return self._file.read(end - start).decode("utf-8", "surrogatepass")
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the texts in their order."""
+        return map(self.__getitem__, range(len(self)))
+
+    def truncate(self, length: int) -> None:
+        """Forget all but the first texts."""
+        del self._ends[length + 1 :]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from pytest_ltm._journal import amendments as _amendments
-from pytest_ltm._journal import events, judge_precheck, probe_rows
+from pytest_ltm._journal import events, prechecks
 from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._journal.result import (
     CallDurations,
@@ -145,7 +145,7 @@ def suite_of(plan: object) -> str:
 
 def prechecks_in(path: Path) -> tuple[Precheck, ...]:
     """Return what agents and judge of a run folder were asked before the first conversation."""
-    return (*probe_rows.probe_prechecks(path), *judge_precheck.judge_prechecks(path))
+    return (*prechecks.probe_prechecks(path), *prechecks.judge_prechecks(path))
 
 
 def _read_json_object(path: Path) -> dict[str, Any]:

@@ -19,10 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+# These are kept so that freezegun, which replaces what modules have imported, leaves our own time alone.
 _now = datetime.now
-_perf_counter = partial(time.perf_counter)
-# All kept so that freezegun, which replaces what modules have imported, leaves our own time alone.
-_thread_time = partial(time.thread_time)
+thread_seconds = partial(time.thread_time)
+"""Returns the seconds of the processor that this thread has used."""
+stopwatch_seconds = partial(time.perf_counter)
+"""Returns seconds from an arbitrary start: for durations in `timings.jsonl` and progress only."""
 
 # Where simulated time begins: a fixed Monday morning, so that equal runs tell equal times.
 START = datetime(2024, 3, 4, 9, 0, tzinfo=timezone.utc)
@@ -37,19 +39,15 @@ class Clock(Protocol):
     @property
     def now(self) -> datetime:
         """The conversation's time, aware."""
-        ...
 
     def advance(self, to: datetime) -> None:
         """Let time pass until `to`."""
-        ...
 
     def tick(self) -> datetime | None:
         """Look at the wall, before a message and after a reply, and hold what it says; None: it has no say here."""
-        ...
 
     def jump_to_recorded(self, recorded: datetime) -> None:
         """Be where a recorded conversation was: nobody waits, and nobody is told."""
-        ...
 
 
 class SimulatedClock:
@@ -139,16 +137,6 @@ class WallClock:
 def wall_time() -> datetime:
     """Return the time on the wall: for `timings.jsonl` and run ids only."""
     return _now(timezone.utc)
-
-
-def thread_seconds() -> float:
-    """Return the seconds of the processor that this thread has used."""
-    return _thread_time()
-
-
-def stopwatch_seconds() -> float:
-    """Return seconds from an arbitrary start: for durations in `timings.jsonl` and progress only."""
-    return _perf_counter()
 
 
 def can_interrupt() -> bool:

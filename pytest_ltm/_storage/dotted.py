@@ -8,13 +8,11 @@ import sys
 import traceback
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._storage.errors import describe_error, did_you_mean
+from pytest_ltm._storage.errors import LtmError, describe_error, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import ModuleType
-
-    from pytest_ltm._storage.errors import LtmError
 
 
 def is_dotted(spec: str) -> bool:
@@ -50,9 +48,14 @@ class DottedPath:
         folder = base or pathlib.Path.cwd()
         if self._import(top) is None and self._import_from(folder, top) is None:
             raise self._wrong(f"there is no module {top!r}, neither installed nor in {str(folder)!r}.{self.hint}")
-        if colon:
-            return self._attribute(self._imported(module_name), attributes.split("."))
-        return self._attribute(*self._longest(module_name.split(".")))
+        names = module_name.split(".")
+        starts = ((self._import(".".join(names[:length])), names[length:]) for length in range(len(names), 0, -1))
+        module, rest = next((module, rest) for module, rest in starts if module is not None)
+        if not colon:
+            return self._attribute(module, rest)
+        if rest:
+            raise self._wrong(f"{_describe_object(module)} has no module {rest[0]!r}.")
+        return self._attribute(module, attributes.split("."))
 
     def _wrong(self, text: str, colon: str = ":") -> LtmError:
         return self._error(f"{self.what} {self.spec!r}{colon} {text}")
@@ -83,24 +86,6 @@ class DottedPath:
             if module is None and entry in sys.path:
                 sys.path.remove(entry)
         return module
-
-    def _imported(self, name: str) -> ModuleType:
-        module = self._import(name)
-        if module is not None:
-            return module
-        parent = name
-        while module is None:
-            parent, _, child = parent.rpartition(".")
-            module = self._import(parent)
-        raise self._wrong(f"{_describe_object(module)} has no module {child!r}.")
-
-    def _longest(self, names: list[str]) -> tuple[ModuleType, list[str]]:
-        """Return the longest importable start of the path, and the names that are left."""
-        for length in range(len(names), 0, -1):
-            module = self._import(".".join(names[:length]))
-            if module is not None:
-                return module, names[length:]
-        raise self._wrong(f"there is no module {names[0]!r}.")
 
     def _attribute(self, result: object, names: list[str]) -> object:
         for name in names:

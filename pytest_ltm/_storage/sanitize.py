@@ -9,15 +9,12 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._storage.credentials import HIDDEN
-from pytest_ltm._storage.secrets import redact_secrets
+from pytest_ltm._storage.secrets import HIDDEN, map_json_texts, redact_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-
 
 _CODE = r"0?[0-79]|2\d|[349][0-7]|[34]9|10[0-7]|[34]8;5;\d{1,3}|[34]8;2;\d{1,3};\d{1,3};\d{1,3}"
 # What sets colours and styles, and hides nothing.
@@ -54,11 +51,7 @@ def for_file(text: str) -> bytes:
 
 def for_library(value: Any) -> Any:
     """Return JSON values as another library may take them, which writes them itself: without secrets, valid UTF-8."""
-    if isinstance(value, str):
-        return for_file(value).decode()
-    if isinstance(value, Mapping):
-        return {for_library(key): for_library(part) for key, part in value.items()}
-    return [for_library(part) for part in value] if isinstance(value, list | tuple) else value
+    return map_json_texts(value, lambda text: for_file(text).decode())
 
 
 def csv_cell(value: object) -> object:

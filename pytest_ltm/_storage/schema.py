@@ -6,7 +6,7 @@ import dataclasses
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -60,24 +60,28 @@ class Field(Struct, frozen=True):
         step = f"[{key}]" if isinstance(key, int) else f".{key}" if self.path else key
         return Field(self.value[key], self.where, self.path + step, self.lines)
 
-    def mapping(self, known: Iterable[str] | None = None, required: Iterable[str] = ()) -> dict[str, Field]:
+    def mapping(self, known: Collection[str] | None = None, required: Iterable[str] = ()) -> dict[str, Field]:
         """Return the fields of a mapping; `known` None accepts any names."""
         if not isinstance(self.value, Mapping):
-            raise self.error(f"a mapping{_known_fields_hint(known)}")
+            raise self.error("a mapping" if known is None else f"a mapping with the fields {', '.join(known)}")
         for key in self.value:
             if not isinstance(key, str):
                 raise self.fault(f"expected names that are texts, got {show_value(key)}.{_quoting_hint(key)}")
         children = {key: self.child(key) for key in self.value}
-        self._check_names(children, None if known is None else list(known), required)
-        return children
-
-    def _check_names(self, given: Mapping[str, Field], known: list[str] | None, required: Iterable[str]) -> None:
-        for key, child in given.items():
+        for key, child in children.items():
             if known is not None and key not in known:
                 raise child.fault(f"unknown field; known fields: {', '.join(known)}.{did_you_mean(key, known)}")
         for key in required:
-            if key not in given:
+            if key not in children:
                 raise self.fault(f"the field {key!r} is missing.")
+        return children
+
+    def read_fields(
+        self, readers: Mapping[str, Callable[[Field], Any]], required: Iterable[str] = ()
+    ) -> dict[str, Any]:
+        """Return the values of the fields that a mapping has, by name, each as its reader returns it."""
+        fields = self.mapping(readers, required)
+        return {name: read(fields[name]) for name, read in readers.items() if name in fields}
 
     def items(self, of: str = "values") -> list[Field]:
         """Return the fields of a list of whatever `of` says."""
@@ -92,6 +96,10 @@ class Field(Struct, frozen=True):
         self._check_encodable(self.value)
         return self.value
 
+    def text_or_empty(self, what: str = "a text") -> str:
+        """Return a text, which may be "" but no other blank."""
+        return "" if self.value == "" else self.text(what)
+
     def name(self) -> str:
         """Return a name that may stand in test ids and file names."""
         if not isinstance(self.value, str) or not _NAME.fullmatch(self.value):
@@ -101,6 +109,12 @@ class Field(Struct, frozen=True):
     def texts(self) -> tuple[str, ...]:
         """Return a list of texts; a single text is a list of one."""
         return (self.text(),) if isinstance(self.value, str) else tuple(x.text() for x in self.items("texts"))
+
+    def choice(self, options: Sequence[str]) -> Any:
+        """Return one of some texts."""
+        if self.value not in options:
+            raise self.error(f"one of {', '.join(options)}")
+        return self.value
 
     def whole(self, least: int | None = 0) -> int:
         """Return a whole number of at least `least`, or any."""
@@ -152,14 +166,17 @@ class Field(Struct, frozen=True):
         if value is None or isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value)):
             return value
         if isinstance(value, Mapping):
-            return {self._encodable(key): child.json(depth - 1) for key, child in self.mapping().items()}
+            return self.json_mapping(depth)
         if isinstance(value, list | tuple):
             return [child.json(depth - 1) for child in self.items()]
         raise self.error("a JSON value (text, finite number, true, false, null, list or mapping)")
 
-    def _encodable(self, text: str) -> str:
-        self._check_encodable(text)
-        return text
+    def json_mapping(self, depth: int = DEPTH) -> dict[str, Any]:
+        """Return a mapping of JSON values."""
+        children = self.mapping()
+        for key in children:
+            self._check_encodable(key)
+        return {key: child.json(depth - 1) for key, child in children.items()}
 
     def _check_encodable(self, text: str) -> None:
         try:
@@ -175,10 +192,6 @@ def show_value(value: object) -> str:
     except Exception:  # noqa: BLE001 - an error message must not fail on what it reports
         text = f"a {type(value).__name__}"
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
-
-
-def _known_fields_hint(known: Iterable[str] | None) -> str:
-    return f" with the fields {', '.join(known)}" if known is not None else ""
 
 
 def _quoting_hint(value: object) -> str:

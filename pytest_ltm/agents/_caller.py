@@ -13,12 +13,11 @@ from pytest_ltm._calls.foreign import ForeignCaller, check_reply, check_texts, c
 from pytest_ltm._calls.hub import OutOfTime, call_in_own_thread, own_thread
 from pytest_ltm._calls.logged_errors import LoggedErrors
 from pytest_ltm._calls.time_limits import FORK_MESSAGE, copied
-from pytest_ltm._model.agent import Agent, Announced, Apart, Reply, TakesTurns, Usage
-from pytest_ltm._model.memory import check_operations
+from pytest_ltm._model.agent import Agent, Announced, Apart, Reply, TakesTurns, Usage, check_operations
 from pytest_ltm._model.tokens import APPROX, token_counter
 from pytest_ltm._storage.clock import stopwatch_seconds
+from pytest_ltm._storage.disk import read_image
 from pytest_ltm._storage.errors import AgentError, AgentFault, DatasetError, LtmInternalError
-from pytest_ltm._storage.images import read_image
 from pytest_ltm.agents._capabilities import accepts_arguments, capabilities_of, is_prompted, takes_user, user_kwargs
 
 if TYPE_CHECKING:
@@ -26,8 +25,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pytest_ltm._calls.retry import Failed, Retries
-    from pytest_ltm._model.agent import ExpectedReply
-    from pytest_ltm._model.memory import MemoryOperation
+    from pytest_ltm._model.agent import ExpectedReply, MemoryOperation
 
 # For pytest: who reads of an agent's exception wants the agent's frames, not these.
 __tracebackhide__ = True

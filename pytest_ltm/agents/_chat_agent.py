@@ -19,8 +19,8 @@ from pytest_ltm._calls import (
 )
 from pytest_ltm._model.agent import CUT_OFF, Mishap, Reply, TakesTurns, Usage, usage_of
 from pytest_ltm._model.tokens import token_counter
+from pytest_ltm._storage.disk import image_type
 from pytest_ltm._storage.errors import AgentError, AgentFault
-from pytest_ltm._storage.images import image_type
 from pytest_ltm._storage.schema import escape_json_text
 from pytest_ltm.agents._adapt import AgentSource, agent_source, current_reading, is_keyless
 from pytest_ltm.agents._timestamped import Timing, stamp_message

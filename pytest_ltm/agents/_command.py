@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._model.agent import Promised, Reply
-from pytest_ltm._model.memory import operation_rows
+from pytest_ltm._model.agent import Promised, Reply, operation_rows
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm._storage.schema import Field, to_record
 from pytest_ltm.agents._adapt import (

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
 from pytest_ltm._calls.trace_context import add_trace
-from pytest_ltm._model.agent import SAVES_REFERENCE, Promised, Reply
-from pytest_ltm._model.memory import operation_rows
+from pytest_ltm._model.agent import SAVES_REFERENCE, Promised, Reply, operation_rows
 from pytest_ltm._storage.errors import AgentError, AgentFault, TransientFault, describe_error
 from pytest_ltm._storage.schema import Field
 from pytest_ltm._storage.secrets import remember_secret

@@ -16,8 +16,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._calls import FORMS, PARAMETERS, Spec
-from pytest_ltm._model.agent import Promised
-from pytest_ltm._model.memory import operation_rows
+from pytest_ltm._model.agent import Promised, operation_rows
 from pytest_ltm._storage.dotted import DottedPath
 from pytest_ltm._storage.errors import AgentError, AgentFault, describe_error
 from pytest_ltm._storage.schema import Field, to_record

@@ -17,7 +17,7 @@ from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._journal.result import ConversationName
 from pytest_ltm._journal.run_file import LATEST, conversations_in, find_run
 from pytest_ltm._model.agent import Announced, ExpectedReply, Prompted, Reply
-from pytest_ltm._model.told_history import is_cut
+from pytest_ltm._model.filler import is_cut
 from pytest_ltm._storage.disk import open_regular, read_regular
 from pytest_ltm._storage.errors import AgentError, AgentFault, ConfigurationError, LtmError, UserError, did_you_mean
 from pytest_ltm.agents._adapt import AgentSource, grant_capabilities

@@ -34,8 +34,7 @@ from pytest_ltm._calls.foreign import (
 from pytest_ltm._calls.logged_errors import LoggedErrors
 from pytest_ltm._calls.retry import broken_off, classify_failure
 from pytest_ltm._calls.time_limits import FORK_MESSAGE, copied, end_copy
-from pytest_ltm._model.agent import CAPABILITIES, Reply, Usage
-from pytest_ltm._model.memory import check_operations
+from pytest_ltm._model.agent import CAPABILITIES, Reply, Usage, check_operations
 from pytest_ltm._storage.clock import wall_time
 from pytest_ltm._storage.errors import AgentError, AgentFault, text_of
 from pytest_ltm.agents._adapt import allow_missing_keys, capabilities_of, dotted_source

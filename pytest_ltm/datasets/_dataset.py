@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from pytest_ltm._model.filler import PastExchange
     from pytest_ltm._model.plan import Questions
     from pytest_ltm._model.scenario import Definition
     from pytest_ltm._model.suite import Suite
-    from pytest_ltm._model.told_history import PastExchange
 
 
 # The label of the only memory span that a data set has.

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._journal.result import node_label
 from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm._model.definition import read_definition, read_json
 from pytest_ltm._model.plan import natural_sort_key
-from pytest_ltm._model.scenario import Ask, Definition, Say, Step, Wait
+from pytest_ltm._model.scenario import Ask, Definition, Say, Step, Wait, read_definition, read_json
 from pytest_ltm._model.suite import Suite, SuiteEntry, built_in, load_suite, separate_entries
 from pytest_ltm._storage import schema as _yaml
 from pytest_ltm._storage.errors import DefinitionError

@@ -23,7 +23,7 @@ from pytest_ltm._language.words import (
     strip_punctuation,
     word_stem,
 )
-from pytest_ltm._model.judge_request import Judge  # noqa: TC001 - the signature of a struct names it
+from pytest_ltm._model.judge import Judge  # noqa: TC001 - the signature of a struct names it
 from pytest_ltm._model.score import Check, Score, Scoring, Unscored
 from pytest_ltm.evaluators._rules import LEXICON, RuleCheck, Ruled, answer_at, judge_verdict
 

@@ -13,9 +13,7 @@ from pytest_ltm._language.clauses import phrase_positions, split_sentences
 from pytest_ltm._language.commitment import Mention, committed_values, is_misspelt
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.words import STOP_WORDS, evidence_snippet, phrase_pattern, plain_words, word_stem
-from pytest_ltm._model.judge_prompts import PROMPTS
-from pytest_ltm._model.judge_request import Judge  # noqa: TC001 - the signature of a struct names it
-from pytest_ltm._model.ltm_judge import ask_judge
+from pytest_ltm._model.judge import PROMPTS, Judge, ask_judge
 from pytest_ltm._model.score import Check, Score, Scoring, Unscored
 from pytest_ltm.evaluators._rules import LEXICON, Ruled, answer_at
 

@@ -11,8 +11,7 @@ from pytest_ltm._language import normalize, speech
 from pytest_ltm._language.lexicon import Lexicon
 from pytest_ltm._language.recital import ToldReply
 from pytest_ltm._language.words import evidence_snippet
-from pytest_ltm._model.judge_prompts import PROMPTS
-from pytest_ltm._model.ltm_judge import ask_judge
+from pytest_ltm._model.judge import PROMPTS, ask_judge
 from pytest_ltm._model.score import SCORINGS, Check, Replies, Score, Scoring, Unscored
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pytest_ltm._language.proof import Proof
-    from pytest_ltm._model.judge_request import Judge
+    from pytest_ltm._model.judge import Judge
 
 LEXICON = Lexicon(__package__)
 V = TypeVar("V", bound="Score | Unscored")

@@ -13,7 +13,7 @@ from pytest_ltm.evaluators import Menu, RecallsJoke, orders_drink
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pytest_ltm._model.judge_request import Inquiry
+    from pytest_ltm._model.judge import Inquiry
 
 
 # The share of the right answer's own words that an answer must have.

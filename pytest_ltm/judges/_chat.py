@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._calls import open_model, read_model
 from pytest_ltm._model.agent import Reply, usage_of
-from pytest_ltm._model.judge_request import CUT
+from pytest_ltm._model.judge import CUT
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._storage.errors import AgentFault, ConfigurationError, text_of
 from pytest_ltm.agents._chat_agent import FRAME
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pytest_ltm._calls import Completions, ModelSpec, Used
     from pytest_ltm._calls.completions import Message
     from pytest_ltm._model.agent import Usage
-    from pytest_ltm._model.judge_request import JudgeRequest
+    from pytest_ltm._model.judge import JudgeRequest
 
 
 # Status codes of a server that does not take what it was given.

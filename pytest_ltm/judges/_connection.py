@@ -15,7 +15,7 @@ from msgspec import to_builtins
 from pytest_ltm._journal import events
 from pytest_ltm._journal.timings import JudgeTime, Timings
 from pytest_ltm._model.agent import Reply, Usage
-from pytest_ltm._model.ltm_judge import LtmJudge, parse_grade
+from pytest_ltm._model.judge import LtmJudge, parse_grade
 from pytest_ltm._model.score import Unscored
 from pytest_ltm._storage.clock import stopwatch_seconds
 from pytest_ltm._storage.disk import make_private
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from pytest_ltm._journal.cost import Account, Tariff
-    from pytest_ltm._journal.journal import Journal
-    from pytest_ltm._model.judge_request import Inquiry
+    from pytest_ltm._journal.events import Journal
+    from pytest_ltm._model.judge import Inquiry
     from pytest_ltm.judges._hidden_checks import HiddenChecks, KnownAnswer
 
 

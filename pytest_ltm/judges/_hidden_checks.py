@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from pytest_ltm._journal.judge_precheck import LEAST_CHECKS
+from pytest_ltm._journal.prechecks import LEAST_CHECKS
 from pytest_ltm._language.refusal import refuses_answer
-from pytest_ltm._model.judge_prompts import PROMPTS
+from pytest_ltm._model.judge import PROMPTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from random import Random
 
-    from pytest_ltm._model.judge_request import Inquiry
+    from pytest_ltm._model.judge import Inquiry
 
 
 ONE_IN = 10

@@ -13,8 +13,7 @@ from msgspec import Struct
 from pytest_ltm._calls import FORMS, names_model, suggest_provider
 from pytest_ltm._calls.retry import Retries
 from pytest_ltm._model.agent import Configured
-from pytest_ltm._model.judge_prompts import PROMPTS
-from pytest_ltm._model.judge_request import Judge
+from pytest_ltm._model.judge import PROMPTS, Judge
 from pytest_ltm._storage.dotted import DottedPath, is_dotted
 from pytest_ltm._storage.errors import ConfigurationError, JudgeError, LtmError, describe_error, did_you_mean
 from pytest_ltm._storage.secrets import redact_secrets
@@ -25,8 +24,7 @@ from pytest_ltm.judges._model_calls import ModelCaller
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from pytest_ltm._model.judge_request import Inquiry
-    from pytest_ltm._model.ltm_judge import AnsweredBy
+    from pytest_ltm._model.judge import AnsweredBy, Inquiry
 
 
 class Always(Struct, frozen=True):

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from pytest_ltm._calls.retry import Failed, Retries
     from pytest_ltm._journal import events
     from pytest_ltm._journal.cost import Account, PricedReply, Side
-    from pytest_ltm._journal.journal import Journal
-    from pytest_ltm._model.judge_request import JudgeRequest
+    from pytest_ltm._journal.events import Journal
+    from pytest_ltm._model.judge import JudgeRequest
 
 Q_contra = TypeVar("Q_contra", bound="JudgeRequest", contravariant=True)
 A = TypeVar("A", "events.JudgeAsked", "events.JudgeChecked", "events.UserModelAsked")

@@ -6,15 +6,15 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from pytest_ltm._journal import judge_precheck as _canaries
-from pytest_ltm._journal.checksum_chain import find_damages
+from pytest_ltm._journal import prechecks as _canaries
+from pytest_ltm._journal.codec import find_damages
 from pytest_ltm._journal.cost import JUDGE, OPINION, TokenUse
-from pytest_ltm._journal.journal import Journal
-from pytest_ltm._journal.judge_precheck import CHECKS, FILE, JOURNAL, LEAST_CHECKS, TIMINGS, asks_judge, recorded_checks
+from pytest_ltm._journal.events import Journal
+from pytest_ltm._journal.prechecks import CHECKS, FILE, JOURNAL, LEAST_CHECKS, TIMINGS, asks_judge, recorded_checks
 from pytest_ltm._journal.result import Precheck
 from pytest_ltm._journal.run_file import SUMMARY
 from pytest_ltm._journal.timings import Timings
-from pytest_ltm._model.judge_prompts import PROMPTS
+from pytest_ltm._model.judge import PROMPTS
 from pytest_ltm._model.plan import definition_rng
 from pytest_ltm._model.score import Unscored
 from pytest_ltm._storage.disk import disk_fault, read_regular, write_whole
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from pytest_ltm._model.judge_request import Inquiry
-    from pytest_ltm._model.ltm_judge import LtmJudge
+    from pytest_ltm._model.judge import Inquiry, LtmJudge
     from pytest_ltm.judges._connection import JudgeConnection
     from pytest_ltm.judges._judge_registry import NamedJudge
     from pytest_ltm.plugin.session import LtmRun

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ltm._journal.result import node_label
-from pytest_ltm._model import yaml_scenario as _yaml_scenario
+from pytest_ltm._model import scenario as _definition
 from pytest_ltm._model.plan import definition_rng, source_version
 from pytest_ltm._storage.errors import ConfigurationError, DefinitionError, LtmError, did_you_mean
 from pytest_ltm.plugin import dataset as _dataset
@@ -252,7 +252,7 @@ class YamlModule(OwnModule):
 
     def _getobj(self) -> types.ModuleType:
         try:
-            scenario = _yaml_scenario.load_yaml_scenario(self.path)
+            scenario = _definition.load_yaml_scenario(self.path)
         except DefinitionError as error:
             raise self.CollectError(str(error)) from None
         module = types.ModuleType(scenario.name, scenario.description)
@@ -260,7 +260,7 @@ class YamlModule(OwnModule):
         definition = scenario.definition
 
         def test(ltm: Ltm) -> None:
-            _yaml_scenario.play_yaml_scenario(scenario, ltm)
+            _definition.play_yaml_scenario(scenario, ltm)
 
         made: Any = pytest.mark.ltm(generate=lambda *_: definition, **scenario.marker)(test)
         made.__name__ = made.__qualname__ = name

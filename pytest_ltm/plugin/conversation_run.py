@@ -12,8 +12,8 @@ from pytest_ltm._engine.scoring import scenario_result, usage_totals
 from pytest_ltm._engine.verdict_changes import ending_of
 from pytest_ltm._journal import events
 from pytest_ltm._journal.cost import Bill, lost_with_judge
+from pytest_ltm._journal.memory_ledger import covers_all
 from pytest_ltm._journal.result import ConversationResult, ScenarioResult
-from pytest_ltm._journal.retrieval_recall import covers_all
 from pytest_ltm._model.agent import NOT_ASKED_ALONE, Usage
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._results.text import pluralize

@@ -33,11 +33,10 @@ from pytest_ltm._engine.recording_folder import (
 )
 from pytest_ltm._engine.verdict_changes import recorded_result
 from pytest_ltm._journal.cost import SCRIPTED
-from pytest_ltm._journal.events import AgentFacts, Header
-from pytest_ltm._journal.journal import Journal
+from pytest_ltm._journal.events import AgentFacts, Header, Journal
 from pytest_ltm._journal.result import write_results
 from pytest_ltm._journal.timings import JudgeRetry, Timings, UserRetry
-from pytest_ltm._model import definition as _definition
+from pytest_ltm._model import scenario as _definition
 from pytest_ltm._model.agent import SEES_CLOCK, Capabilities
 from pytest_ltm._model.plan import agent_fingerprint, definition_rng, user_seed
 from pytest_ltm._model.tokens import token_counter
@@ -53,7 +52,7 @@ from pytest_ltm._storage.errors import (
 )
 from pytest_ltm._storage.locks import FolderLock
 from pytest_ltm._storage.schema import json_text
-from pytest_ltm._storage.secrets import redact_secrets, redacted_configuration
+from pytest_ltm._storage.secrets import is_secret_name, redact_secrets, redacted_data
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._capabilities import near_misses
 from pytest_ltm.plugin.internals.setup import users_traceback
@@ -249,7 +248,7 @@ class AgentFactory:
         fingerprint = agent_fingerprint(source.spec, configuration)  # of JSON values only, which end somewhere
         facts = AgentFacts(
             spec=redact_secrets(source.spec),
-            configuration=None if configuration is None else redacted_configuration(configuration),
+            configuration=None if configuration is None else redacted_data(configuration, is_secret_name),
             capabilities=tuple(sorted(speaker.capabilities)),
             max_message_tokens=speaker.max_message_tokens,
         )

@@ -9,7 +9,7 @@ import pytest
 from msgspec import Struct, structs
 
 from pytest_ltm._engine.recording_folder import JOURNAL, TIMINGS
-from pytest_ltm._journal import judge_precheck, probe_rows
+from pytest_ltm._journal import prechecks
 from pytest_ltm._journal.cost import (
     JUDGE,
     LEDGER,
@@ -25,7 +25,7 @@ from pytest_ltm._journal.cost import (
 )
 from pytest_ltm._journal.run_file import conversations_in
 from pytest_ltm._model.agent import Promised
-from pytest_ltm._storage.shared_json import Shared
+from pytest_ltm._storage.locks import Shared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -175,13 +175,13 @@ class RunCosts:
             )  # fmt: skip
             for side, spent in spent_budgets.items():
                 sides[side][name.folder] = spent
-        calls, tokens, usd, _ = judge_precheck.precheck_usage(self._folder, self.judge.tariff)
+        calls, tokens, usd, _ = prechecks.precheck_usage(self._folder, self.judge.tariff)
         if calls:
-            sides["judge"][judge_precheck.JOURNAL] = SpentBudget(usd or 0.0, tokens, calls)
-        rows = probe_rows.read_probe(self._folder)
+            sides["judge"][prechecks.JOURNAL] = SpentBudget(usd or 0.0, tokens, calls)
+        rows = prechecks.read_probe(self._folder)
         for label in {row.agent for row in rows}:
-            calls, tokens, usd, _ = probe_rows.probe_usage(rows, label, self.tariff_of(label))
-            sides["agent"][f"{probe_rows.FILE} {label}"] = SpentBudget(usd or 0.0, tokens, calls)
+            calls, tokens, usd, _ = prechecks.probe_usage(rows, label, self.tariff_of(label))
+            sides["agent"][f"{prechecks.PROBE_FILE} {label}"] = SpentBudget(usd or 0.0, tokens, calls)
         self._budget.begin(sides)
 
     def tariff_of(self, agent: str) -> Tariff:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ltm._journal.cost import MESSAGE, OPINION, SCRIPTED, Bar, Forecast, Schedule, TokenUse
-from pytest_ltm._journal.journal import Journal
+from pytest_ltm._journal.events import Journal
 from pytest_ltm._journal.timings import Timings
 from pytest_ltm._model.agent import Reply, Usage
 from pytest_ltm._storage.errors import UserError
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pytest_ltm._engine.factory import ConversationFactory
     from pytest_ltm._engine.lane import Ending, Lane
     from pytest_ltm._journal.result import ConversationResult, ScenarioResult
-    from pytest_ltm._model.judge_request import Inquiry
+    from pytest_ltm._model.judge import Inquiry
     from pytest_ltm._model.simulated_user import UserQuestion
     from pytest_ltm._model.transcript import Kind
     from pytest_ltm.plugin.conversation_setup import ConversationInputs, KnownAnswers

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pytest_ltm._engine.conversation import Conversation
     from pytest_ltm._journal.result import ScenarioResult
     from pytest_ltm._model.handle import Ltm
-    from pytest_ltm._model.ltm_judge import LtmJudge
+    from pytest_ltm._model.judge import LtmJudge
     from pytest_ltm._storage.clock import Clock
     from pytest_ltm.plugin.items import ItemPlace
     from pytest_ltm.plugin.state import RunState
@@ -124,7 +124,7 @@ def ltm_clock(request: pytest.FixtureRequest, _ltm_place: ItemPlace | None) -> C
 @mark_own_fixture
 def ltm_judge(request: pytest.FixtureRequest, _ltm_place: ItemPlace | None) -> LtmJudge:
     """The run's judge, to `ask` or to `grade` with; false if there is none, and asking it then skips the scenario."""
-    from pytest_ltm._model.ltm_judge import LtmJudge
+    from pytest_ltm._model.judge import LtmJudge
 
     judge = lane_of(request).handle.judge
     return judge if isinstance(judge, LtmJudge) else LtmJudge(None)

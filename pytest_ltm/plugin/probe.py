@@ -10,12 +10,20 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from pytest_ltm._engine.port import LivePort
 from pytest_ltm._engine.recording_folder import JOURNAL
 from pytest_ltm._journal import events
-from pytest_ltm._journal import probe_rows as _probe
+from pytest_ltm._journal import prechecks as _probe
 from pytest_ltm._journal.cost import TokenUse
-from pytest_ltm._journal.probe_rows import FILE, Decided, ProbeExchange, Verdict
+from pytest_ltm._journal.prechecks import (
+    PROBE_FILE,
+    Decided,
+    ProbeExchange,
+    ProbeQuestion,
+    ProbeVerdict,
+    Secret,
+    is_known,
+    probe_questions,
+)
 from pytest_ltm._journal.run_file import conversations_in
 from pytest_ltm._journal.timings import Timings
-from pytest_ltm._model.leak_probe import ProbeQuestion, Secret, is_known, probe_questions
 from pytest_ltm._model.scenario import Ask, Say
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._results.text import pluralize, span_of_time
@@ -61,7 +69,7 @@ class Probe:
     """Probes the agents of a run, in whichever process comes first; what it finds out is in the run folder."""
 
     def __init__(self, run: LtmRun) -> None:
-        self._run, self._path = run, run.folder.path / FILE
+        self._run, self._path = run, run.folder.path / PROBE_FILE
         self._settings, self._counter = run.settings, token_counter(run.settings.tokenizer)
 
     def pytest_report_header(self) -> list[str]:
@@ -186,7 +194,7 @@ def _expected_messages(
 Telling: TypeAlias = "Callable[[str, Sequence[str]], list[str] | None]"
 
 
-def _probe_verdict(say: Telling, secret: Secret, chosen: Sequence[ProbeQuestion]) -> tuple[Verdict, str]:
+def _probe_verdict(say: Telling, secret: Secret, chosen: Sequence[ProbeQuestion]) -> tuple[ProbeVerdict, str]:
     """Hold the two conversations of a probe; return what they came to, and why."""
     if say("1", [secret.telling]) is None:
         return "skipped", "it is stateless"
@@ -220,7 +228,7 @@ class _ProbeConversation:
         live = LivePort(
             supply.make, self._counter, self._clock, Timings(),
             calling=self._calling, tariff=self._tariff,
-            account=run.costs.account(f"{FILE} {self._label}", agent=self._label),
+            account=run.costs.account(f"{PROBE_FILE} {self._label}", agent=self._label),
         )  # fmt: skip
         try:
             live.ready("")
@@ -262,10 +270,10 @@ class _ProbeConversation:
             reply_tokens=reply.tokens, usage=reply.usage, cost_usd=reply.cost_usd,
             estimated=self._tariff.estimates(reply),
         )  # fmt: skip
-        _probe.append_probe_row(self._run.folder.path / FILE, row)
+        _probe.append_probe_row(self._run.folder.path / PROBE_FILE, row)
         return reply.text
 
-    def probe_outcome(self, verdict: Verdict, why: str = "") -> Decided:
+    def probe_outcome(self, verdict: ProbeVerdict, why: str = "") -> Decided:
         """Return what the probe came to, and what it cost."""
         rows = _probe.read_probe(self._run.folder.path)  # also those of a probe that was cut off
         messages, tokens, usd, guessed = _probe.probe_usage(rows, self._label, self._tariff)

@@ -27,8 +27,8 @@ from pytest_ltm._engine.verdict_changes import (
 )
 from pytest_ltm._journal import amendments as _amendments
 from pytest_ltm._journal import events
+from pytest_ltm._journal.events import Journal
 from pytest_ltm._journal.fold import ConversationRecord
-from pytest_ltm._journal.journal import Journal
 from pytest_ltm._journal.result import KeptVerdict, write_results
 from pytest_ltm._journal.run_file import read_run_file
 from pytest_ltm._journal.timings import Timings
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from pytest_ltm._engine.lane import Ending, Lane
     from pytest_ltm._journal.result import ConversationResult, RunResult, ScenarioResult
     from pytest_ltm._model.agent import Reply
-    from pytest_ltm._model.judge_request import Inquiry
+    from pytest_ltm._model.judge import Inquiry
     from pytest_ltm._model.plan import Plan
     from pytest_ltm._model.simulated_user import UserQuestion
     from pytest_ltm._storage.locks import FolderLock

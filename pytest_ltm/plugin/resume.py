@@ -16,7 +16,7 @@ from pytest_ltm._engine.recording_folder import (
     read_recording,
     recording_differences,
 )
-from pytest_ltm._journal.probe_rows import FILE as PROBED
+from pytest_ltm._journal.prechecks import PROBE_FILE as PROBED
 from pytest_ltm._journal.result import read_results
 from pytest_ltm._journal.run_file import conversations_in, read_run_file
 from pytest_ltm._results.text import one_line, pluralize, wrap_text

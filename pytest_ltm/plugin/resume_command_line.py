@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._journal.run_file import LATEST, RunFile, find_run, read_run_file
+from pytest_ltm._journal.run_file import LATEST, RunFile, find_run, read_run_file, source_revision
 from pytest_ltm._storage.errors import ConfigurationError
-from pytest_ltm._storage.revision import source_revision
 from pytest_ltm._storage.schema import show_value
 from pytest_ltm._storage.secrets import redacted_data
 from pytest_ltm.plugin.options import DEFAULTS

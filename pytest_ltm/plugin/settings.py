@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from pytest_ltm._model.plan import Questions
+    from pytest_ltm._model.plan import Questions, Seed
     from pytest_ltm._model.score import Scoring
-    from pytest_ltm._model.seed import Seed
     from pytest_ltm._model.suite import Suite
     from pytest_ltm._model.transcript import Count
     from pytest_ltm.datasets import DatasetSuite

@@ -16,7 +16,7 @@ from msgspec import convert, structs
 from pytest_ltm._journal.cost import Limits, read_prices
 from pytest_ltm._language.lists import join_words
 from pytest_ltm._model import suite as _suite
-from pytest_ltm._model.seed import FRESH, Seed
+from pytest_ltm._model.plan import FRESH, Seed
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._model.transcript import RAW, Reading
 from pytest_ltm._storage.errors import did_you_mean

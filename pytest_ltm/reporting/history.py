@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
+    from pytest_ltm._journal.run_file import SourceRevision
     from pytest_ltm._results.statistics.counts import Interval
-    from pytest_ltm._storage.revision import SourceRevision
 
 
 State: TypeAlias = Literal["finished", "interrupted", "in progress", "empty", "damaged"]

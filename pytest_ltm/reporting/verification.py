@@ -19,22 +19,22 @@ from msgspec import Struct, structs
 from pytest_ltm._engine.lane import CreditedQuestion
 from pytest_ltm._engine.recording_folder import JOURNAL, RESULTS, TIMINGS
 from pytest_ltm._engine.scoring import question_result
-from pytest_ltm._journal import events, judge_precheck
-from pytest_ltm._journal.checksum_chain import find_damages
+from pytest_ltm._journal import events, prechecks
+from pytest_ltm._journal.codec import find_damages
 from pytest_ltm._journal.fold import ConversationRecord
-from pytest_ltm._journal.result import ConversationName, outcome_of, read_results, to_json
+from pytest_ltm._journal.result import ConversationName, outcome_of, read_results
 from pytest_ltm._journal.run_file import FILE as RUN_FILE
 from pytest_ltm._journal.run_file import SUMMARY, run_parts
 from pytest_ltm._journal.timings import ReplyTime, Resumed, load_all_timings
-from pytest_ltm._model.definition import to_json as definition_json
 from pytest_ltm._model.plan import Plan, plan_differences
+from pytest_ltm._model.scenario import to_json as definition_json
 from pytest_ltm._results.run_loading import read_run
 from pytest_ltm._results.statistics.totals import group_by
 from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.disk import read_regular
 from pytest_ltm._storage.errors import DefinitionError, LtmError, describe_error
 from pytest_ltm._storage.sanitize import for_file
-from pytest_ltm._storage.schema import parse_record, show_value
+from pytest_ltm._storage.schema import parse_record, show_value, to_record
 from pytest_ltm.reporting.summary import VERDICTS_FILE, rewrite_summary, verdicts_csv
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def find_discrepancies(run: Path) -> list[Discrepancy]:
     imported = loaded.result.is_imported
     result = [each for folder in folders for each in _conversation_discrepancies(folder, imported=imported)]
     result += _setting_discrepancies(loaded)
-    for name in (judge_precheck.JOURNAL, judge_precheck.CHECKS):
+    for name in (prechecks.JOURNAL, prechecks.CHECKS):
         result += _damaged_lines(run / name)
     return result + _canary_discrepancies(run) + list(_summary_discrepancies(loaded))
 
@@ -293,8 +293,8 @@ _OF_VERDICT = ("score", "upper", "reason", "rule", "evidence")
 
 def _canary_discrepancies(run: Path) -> list[Discrepancy]:
     """Return what the known answers say against a judge, and whether that is what its file says."""
-    prechecks = [one for one in judge_precheck.judge_prechecks(run) if one.verdict == "wrong"]
-    return [Discrepancy(judge_precheck.FILE, f"the judge misjudged known answers: {one.why}") for one in prechecks]
+    wrong = [one for one in prechecks.judge_prechecks(run) if one.verdict == "wrong"]
+    return [Discrepancy(prechecks.FILE, f"the judge misjudged known answers: {one.why}") for one in wrong]
 
 
 def _setting_discrepancies(run: LoadedRun) -> Iterator[Discrepancy]:
@@ -427,7 +427,7 @@ def _field_differences(
     *,
     without: AbstractSet[str],
 ) -> Iterator[str]:
-    one, other = to_json(then), to_json(now)
+    one, other = to_record(then), to_record(now)
     for name in names or sorted({*one, *other} - without):
         if one.get(name) != other.get(name):
             yield f"{name} was {show_value(one.get(name))} and is {show_value(other.get(name))} scored again"

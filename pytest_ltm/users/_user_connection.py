@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from pytest_ltm._journal.journal import Journal
+    from pytest_ltm._journal.events import Journal
     from pytest_ltm._journal.timings import Timings
     from pytest_ltm._model.agent import Reply
     from pytest_ltm._model.simulated_user import UserQuestion

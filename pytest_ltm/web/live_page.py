@@ -14,16 +14,15 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from pytest_ltm._journal import events
-from pytest_ltm._journal.checksum_chain import Chain, strip_checksum
+from pytest_ltm._journal.codec import Chain, strip_checksum
 from pytest_ltm._journal.cost import LEDGER, Bill, SpentBudget, Tariff, read_prices
 from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._journal.run_file import SUMMARY, conversations_in, newest_first, read_run_file
 from pytest_ltm._storage.clock import stopwatch_seconds
 from pytest_ltm._storage.disk import open_regular
 from pytest_ltm._storage.errors import LtmError
-from pytest_ltm._storage.locks import lock_holder
+from pytest_ltm._storage.locks import Shared, lock_holder
 from pytest_ltm._storage.sanitize import for_screen
-from pytest_ltm._storage.shared_json import Shared
 from pytest_ltm.reporting.history import read_past
 from pytest_ltm.web import page_parts
 

@@ -25,7 +25,7 @@ from pytest_ltm.evaluators import QuoteAtReply
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from pytest_ltm._model.judge_request import Inquiry
+    from pytest_ltm._model.judge import Inquiry
 
 LABELLED = Path(__file__).parents[1] / "labelled"
 RECORDED = Path(__file__).parent / "verdicts"

@@ -91,7 +91,7 @@ def test_a_flipped_score_is_named_by_every_command(run: Path, capsys: pytest.Cap
 def test_a_verdict_that_was_recorded_wrongly_is_found_by_scoring_again(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from pytest_ltm._journal.checksum_chain import Chain
+    from pytest_ltm._journal.codec import Chain
 
     path = next(run.glob("*/journal.jsonl"))
     chain, lines = Chain(), path.read_text("utf-8").splitlines()

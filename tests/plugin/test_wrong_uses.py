@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ltm._cli import USAGE, main
-from pytest_ltm._model.yaml_scenario import load_yaml_scenario
+from pytest_ltm._model.scenario import load_yaml_scenario
 from pytest_ltm._storage.errors import DefinitionError
 
 if TYPE_CHECKING:

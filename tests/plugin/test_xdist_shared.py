@@ -22,7 +22,7 @@ def test_workers_change_one_value_together(project: Project, monkeypatch: pytest
     project.file(
         """
 from pathlib import Path
-from pytest_ltm._storage.shared_json import Shared
+from pytest_ltm._storage.locks import Shared
 from ticks import tick
 
 SPENT = Shared(Path(__file__).with_name("spent.json"))

@@ -21,7 +21,7 @@ from pytest_ltm._engine.conversation import AgendaScript, Conversation
 from pytest_ltm._engine.lane import GreenBody
 from pytest_ltm._engine.port import MAX_CONSECUTIVE_FAULTS, LivePort, Recorded, RecordedAgent
 from pytest_ltm._journal import events
-from pytest_ltm._journal.journal import Journal
+from pytest_ltm._journal.events import Journal
 from pytest_ltm._journal.timings import Timings
 from pytest_ltm._model.agent import Capabilities, Reply
 from pytest_ltm._model.filler import FillerExchange

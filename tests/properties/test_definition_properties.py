@@ -10,7 +10,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ltm._model.definition import (
+from pytest_ltm._model.scenario import (
+    Ask,
+    Definition,
+    Say,
+    Wait,
     format_json,
     from_json,
     read_definition_file,
@@ -18,7 +22,6 @@ from pytest_ltm._model.definition import (
     to_json,
     write_definition,
 )
-from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
 from pytest_ltm._storage.clock import duration
 from pytest_ltm._storage.errors import DefinitionError
 

@@ -10,7 +10,7 @@ from _examples import share
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pytest_ltm._model.ltm_judge import FakeJudge, parse_grade
+from pytest_ltm._model.judge import FakeJudge, parse_grade
 from pytest_ltm._model.score import Score, Unscored
 from pytest_ltm.evaluators import (
     AnswersWord,

@@ -28,11 +28,10 @@ from pytest_ltm._journal.cost import read_dollars, read_price
 from pytest_ltm._journal.result import read_results
 from pytest_ltm._journal.run_file import FORMAT, find_run, read_run_file
 from pytest_ltm._journal.timings import load_all_timings
-from pytest_ltm._model.definition import read_definition_file
-from pytest_ltm._model.sessions import parse_sessions_option
+from pytest_ltm._model.scenario import load_yaml_scenario, read_definition_file
+from pytest_ltm._model.schedule import parse_sessions_option
 from pytest_ltm._model.suite import load_suite
 from pytest_ltm._model.tokens import token_counter
-from pytest_ltm._model.yaml_scenario import load_yaml_scenario
 from pytest_ltm._results.gate.baseline import load_baseline
 from pytest_ltm._results.gate.gate_rules import parse_change_rule, parse_limit_rule
 from pytest_ltm._results.run_loading import read_run, save_baseline

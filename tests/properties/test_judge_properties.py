@@ -6,9 +6,15 @@ from _examples import share
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pytest_ltm._model.judge_prompts import PROMPTS
-from pytest_ltm._model.judge_request import defuse_grades, fence_answer
-from pytest_ltm._model.ltm_judge import FakeJudge, JudgeDecision, decide_by_votes, parse_grade
+from pytest_ltm._model.judge import (
+    PROMPTS,
+    FakeJudge,
+    JudgeDecision,
+    decide_by_votes,
+    defuse_grades,
+    fence_answer,
+    parse_grade,
+)
 from pytest_ltm._model.score import Unscored
 
 FORGED = st.sampled_from(

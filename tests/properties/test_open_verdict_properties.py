@@ -9,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sample_runs import conversation, row, run
 
-from pytest_ltm._journal.result import ScenarioResult, scenario_from_json, to_json, why_unmeasured
+from pytest_ltm._journal.result import ScenarioResult, why_unmeasured
 from pytest_ltm._model.handle import Sheet
 from pytest_ltm._model.score import Check, Score, Unscored
 from pytest_ltm._results.columns import result_columns
 from pytest_ltm._results.gate.gate_rules import parse_limit_rule
 from pytest_ltm._results.gate.verdict import decide_gate
 from pytest_ltm._results.statistics.pairs import pair_rows
+from pytest_ltm._storage.schema import from_record, to_record
 from pytest_ltm.evaluators import NamesUser
 from pytest_ltm.evaluators._rules import RuleCheck
 
@@ -115,7 +116,7 @@ def test_undecided_alone_never_makes_a_run_unmeasurable(held: list[ScenarioResul
 
 @given(one=rows())
 def test_a_recorded_result_keeps_both_bounds(one: ScenarioResult) -> None:
-    assert scenario_from_json(to_json(one)) == one
+    assert from_record(ScenarioResult, to_record(one), "one") == one
 
 
 @given(scores=st.lists(SHARES, max_size=3), causes=st.lists(st.sampled_from(["unscored", "judge"]), min_size=1))

@@ -16,7 +16,7 @@ from pytest_ltm._engine.channel import Channel
 from pytest_ltm._engine.conversation import Conversation
 from pytest_ltm._engine.port import LivePort, Recorded, RecordedAgent
 from pytest_ltm._journal import events, fold
-from pytest_ltm._journal.journal import Journal
+from pytest_ltm._journal.events import Journal
 from pytest_ltm._journal.timings import Timings
 from pytest_ltm._model.handle import Ltm
 from pytest_ltm._storage.clock import SimulatedClock

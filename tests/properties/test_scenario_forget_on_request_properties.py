@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_ltm.scenarios.forget_on_request import forget_on_request, replies, rule_of
 
-from pytest_ltm._model.definition import from_json, to_json
-from pytest_ltm._model.scenario import Say
+from pytest_ltm._model.scenario import Say, from_json, to_json
 
 if TYPE_CHECKING:
     from pytest_ltm._model.scenario import Definition

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_ltm.scenarios.kept_secret import REFUSED, kept_secret, rule_of
 
-from pytest_ltm._model.definition import from_json, to_json
-from pytest_ltm._model.scenario import Say
+from pytest_ltm._model.scenario import Say, from_json, to_json
 
 if TYPE_CHECKING:
     from pytest_ltm._model.scenario import Definition

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_ltm.scenarios.stale_facts import rule_of, stale_facts
 
-from pytest_ltm._model.definition import from_json, to_json
-from pytest_ltm._model.scenario import Say
+from pytest_ltm._model.scenario import Say, from_json, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_ltm.scenarios.standing_orders import PLACES, THINGS, rule_of, standing_orders
 
-from pytest_ltm._model.definition import from_json, to_json
-from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
+from pytest_ltm._model.scenario import Ask, Definition, Say, Wait, from_json, to_json
 
 SEEDS = st.integers(0, 2**63)
 SHAPES = st.integers(2, 7).flatmap(

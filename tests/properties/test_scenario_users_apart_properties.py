@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_ltm.scenarios.users_apart import rule_of, users_apart
 
-from pytest_ltm._model.definition import from_json, to_json
-from pytest_ltm._model.scenario import Say
+from pytest_ltm._model.scenario import Say, from_json, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable

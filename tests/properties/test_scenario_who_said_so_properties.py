@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pytest_ltm.scenarios import who_said_so as scenario
 
 from pytest_ltm import Ask, Say
-from pytest_ltm._model.definition import from_json, to_json
+from pytest_ltm._model.scenario import from_json, to_json
 from pytest_ltm.evaluators import KnowsSources
 
 if TYPE_CHECKING:

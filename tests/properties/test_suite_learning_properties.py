@@ -12,8 +12,7 @@ from pytest_ltm.scenarios.gradual import gradual, rule_of
 from pytest_ltm.scenarios.transfer import UNTOLD, transfer
 from pytest_ltm.scenarios.transfer import rule_of as rule_of_transfer
 
-from pytest_ltm._model.definition import from_json, to_json
-from pytest_ltm._model.scenario import Ask, Say
+from pytest_ltm._model.scenario import Ask, Say, from_json, to_json
 
 if TYPE_CHECKING:
     from pytest_ltm import Definition

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_ltm.scenarios import needle, needle_chain, needles
 
-from pytest_ltm._model.definition import from_json, to_json
-from pytest_ltm._model.scenario import Ask, Say
+from pytest_ltm._model.scenario import Ask, Say, from_json, to_json
 from pytest_ltm.evaluators import RecallsValue
 
 if TYPE_CHECKING:

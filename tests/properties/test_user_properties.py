@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from pytest_ltm._engine.recording_folder import cut_back, read_recording
 from pytest_ltm._journal import events
-from pytest_ltm._journal.journal import Journal
+from pytest_ltm._journal.events import Journal
 from pytest_ltm.testing import run_conversation
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._journal import events
-from pytest_ltm._journal.checksum_chain import Chain, strip_checksum
+from pytest_ltm._journal.codec import Chain, strip_checksum
 
 if TYPE_CHECKING:
     from collections.abc import Callable

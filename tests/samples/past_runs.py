@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import sample_runs
 
-from pytest_ltm._journal.run_file import RunFile, write_run_file
-from pytest_ltm._storage.revision import SourceRevision
+from pytest_ltm._journal.run_file import RunFile, SourceRevision, write_run_file
 from pytest_ltm.reporting.summary import summary_json, write_summary
 
 if TYPE_CHECKING:

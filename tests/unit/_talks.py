@@ -6,8 +6,8 @@ import io
 import json
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._journal.checksum_chain import strip_checksum
-from pytest_ltm._journal.journal import Journal
+from pytest_ltm._journal.codec import strip_checksum
+from pytest_ltm._journal.events import Journal
 from pytest_ltm._model.filler import FillerExchange
 from pytest_ltm._model.plan import PlannedExample
 from pytest_ltm._model.score import Score

@@ -9,7 +9,7 @@ from _talks import Dots, example
 
 from pytest_ltm._engine.factory import ConversationFactory
 from pytest_ltm._engine.lane import Ending, GreenBody, Lane
-from pytest_ltm._journal.journal import Journal
+from pytest_ltm._journal.events import Journal
 from pytest_ltm._journal.timings import Timings
 from pytest_ltm._model.handle import Ltm
 from pytest_ltm._model.plan import Plan

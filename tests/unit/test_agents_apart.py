@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ltm._calls.retry import Retries
-from pytest_ltm._model.agent import CAPABILITIES
-from pytest_ltm._model.memory import MemoryOperation
+from pytest_ltm._model.agent import CAPABILITIES, MemoryOperation
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm.agents import Reply, Usage
 from pytest_ltm.agents._caller import AgentCaller

@@ -8,8 +8,7 @@ from benchmark_data import GOODAI, lines_of
 from scenario_runs import conversation, generated, values
 
 from pytest_ltm._model.agent import ExpectedReply
-from pytest_ltm._model.definition import from_json, to_json
-from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
+from pytest_ltm._model.scenario import Ask, Definition, Say, Wait, from_json, to_json
 from pytest_ltm._model.score import NO_ORACLE, Score, Unscored
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm._storage.schema import Field

@@ -126,14 +126,14 @@ def _is_self(value: ast.expr) -> bool:
 DOORS = {"pytest_ltm._storage.sanitize", "pytest_ltm._storage.disk"}
 BESIDE = {
     "pytest_ltm.__main__": "what is left of a closed pipe goes nowhere",
-    "pytest_ltm._model.definition": "a definition, as `dump` returns it: JSON without secrets",
+    "pytest_ltm._model.scenario": "a definition, as `dump` returns it: JSON without secrets",
     "pytest_ltm._cli.sharing": "what `for_file` returns",
     "pytest_ltm._cli.init": "the first files of a project, and a skill: our own texts",
     "pytest_ltm._cli.merge": "what `json_text` returns",
     "pytest_ltm._lab.commands.cheats": "what `for_file` returns",
     "pytest_ltm._cli.plot": "a picture, whose texts pass the boundary before they are drawn",
     "pytest_ltm._lab.commands.import_published": "what `json_text` and the codec return",
-    "pytest_ltm._storage.shared_json": "numbers that processes share",
+    "pytest_ltm._storage.locks": "numbers that processes share",
     "pytest_ltm.agents._subprocess_main": "an agent's process: replies to the parent, which redacts them",
     "pytest_ltm.agents._process_guard": "pipes, and a process that holds no text",
     "pytest_ltm.agents._human": "a person's terminal: what `for_screen` returns",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_ltm._journal import judge_precheck
+from pytest_ltm._journal import prechecks
 from pytest_ltm._journal.cost import Price, Tariff
-from pytest_ltm._journal.judge_precheck import FILE, TIMINGS
+from pytest_ltm._journal.prechecks import FILE, TIMINGS
 from pytest_ltm._journal.result import Precheck
 from pytest_ltm._journal.timings import JudgeTime, Timings
 from pytest_ltm._model.agent import Usage
@@ -26,24 +26,24 @@ def asked(run: Path, *remembered: bool) -> None:
 def test_what_the_judge_remembers_costs_nothing(tmp_path: Path) -> None:
     asked(tmp_path, False, True, False)
 
-    assert judge_precheck.precheck_usage(tmp_path, Tariff()) == (2, 500, None, False)
-    assert judge_precheck.precheck_usage(tmp_path, Tariff(price=Price(1000, 0))) == (2, 500, 0.4, False)
+    assert prechecks.precheck_usage(tmp_path, Tariff()) == (2, 500, None, False)
+    assert prechecks.precheck_usage(tmp_path, Tariff(price=Price(1000, 0))) == (2, 500, 0.4, False)
 
 
 def test_a_judge_that_was_cut_off_was_asked_all_the_same(tmp_path: Path) -> None:
-    assert judge_precheck.judge_prechecks(tmp_path) == []
+    assert prechecks.judge_prechecks(tmp_path) == []
     asked(tmp_path, False)
 
-    [found] = judge_precheck.judge_prechecks(tmp_path)
+    [found] = prechecks.judge_prechecks(tmp_path)
     assert (found.verdict, found.calls, found.tokens) == ("unfinished", 1, 250)
 
 
 def test_what_they_came_to_is_kept_and_a_damaged_file_tells_nothing(tmp_path: Path) -> None:
     came_to = Precheck(kind="canaries", of="rules", verdict="wrong", why="it passes anything", calls=2, cost_usd=0.5)
-    judge_precheck.write_precheck(tmp_path, came_to)
-    assert judge_precheck.read_precheck(tmp_path) == came_to
-    assert judge_precheck.judge_prechecks(tmp_path) == [came_to]
+    prechecks.write_precheck(tmp_path, came_to)
+    assert prechecks.read_precheck(tmp_path) == came_to
+    assert prechecks.judge_prechecks(tmp_path) == [came_to]
 
     for damaged in ("", "{", "[]", '{"kind": "canaries"}'):
         (tmp_path / FILE).write_text(damaged)
-        assert judge_precheck.read_precheck(tmp_path) is None
+        assert prechecks.read_precheck(tmp_path) is None

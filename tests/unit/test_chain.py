@@ -12,8 +12,8 @@ from journals import filler, header, message, reply, sealed, verdict, write
 
 from pytest_ltm._engine.recording_folder import read_recording
 from pytest_ltm._journal import events
-from pytest_ltm._journal.checksum_chain import LONGEST, Chain, Damage, find_damages, flip_bit_back
-from pytest_ltm._journal.journal import Journal
+from pytest_ltm._journal.codec import LONGEST, Chain, Damage, find_damages, flip_bit_back
+from pytest_ltm._journal.events import Journal
 from pytest_ltm._storage.errors import LtmError
 
 if TYPE_CHECKING:

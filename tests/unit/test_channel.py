@@ -12,9 +12,9 @@ import pytest
 
 from pytest_ltm._engine.channel import Channel
 from pytest_ltm._engine.port import LivePort
-from pytest_ltm._journal.checksum_chain import strip_checksum
+from pytest_ltm._journal.codec import strip_checksum
 from pytest_ltm._journal.cost import Bill, Tariff
-from pytest_ltm._journal.journal import Journal
+from pytest_ltm._journal.events import Journal
 from pytest_ltm._journal.timings import Timings
 from pytest_ltm._model.agent import Reply, Usage
 from pytest_ltm._model.filler import FillerExchange

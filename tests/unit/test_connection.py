@@ -13,7 +13,7 @@ import pytest
 
 from pytest_ltm._engine.channel import Channel
 from pytest_ltm._engine.port import Checkpoints, LivePort, Recorded, RecordedAgent
-from pytest_ltm._journal.journal import Journal
+from pytest_ltm._journal.events import Journal
 from pytest_ltm._journal.timings import Timings
 from pytest_ltm._model.filler import FillerExchange
 from pytest_ltm._model.tokens import TokenCounter

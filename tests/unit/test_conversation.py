@@ -10,7 +10,7 @@ import pytest
 from _talks import After, Agent, Dots, Historian, example, patient, simple, speakers, talk, watching
 from conversations_by_hand import conversation_of, played_out
 
-from pytest_ltm._journal.journal import Journal
+from pytest_ltm._journal.events import Journal
 from pytest_ltm._model.filler import FillerExchange
 from pytest_ltm._model.scenario import Ask, Say, Wait
 from pytest_ltm._model.score import Score

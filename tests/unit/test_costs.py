@@ -26,7 +26,7 @@ from pytest_ltm._journal.cost import (
 from pytest_ltm._journal.timings import JudgeTime, Timings, UserTime
 from pytest_ltm._model.agent import Usage
 from pytest_ltm._storage.errors import BudgetSpent, ConfigurationError
-from pytest_ltm._storage.shared_json import Shared
+from pytest_ltm._storage.locks import Shared
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,7 +15,7 @@ from pytest_ltm._cli import main
 from pytest_ltm._journal import events
 from pytest_ltm._journal.run_file import find_run
 from pytest_ltm._model.agent import Usage
-from pytest_ltm._model.definition import read_definition_file
+from pytest_ltm._model.scenario import read_definition_file
 from pytest_ltm._storage.disk import read_regular
 from pytest_ltm._storage.errors import ConfigurationError, DefinitionError
 from pytest_ltm._storage.schema import LARGEST, load_yaml

@@ -5,8 +5,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._model.definition import from_json, read_definition_file, to_json, write_definition
-from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
+from pytest_ltm._model.scenario import (
+    Ask,
+    Definition,
+    Say,
+    Wait,
+    from_json,
+    read_definition_file,
+    to_json,
+    write_definition,
+)
 from pytest_ltm._storage.errors import DefinitionError
 
 if TYPE_CHECKING:

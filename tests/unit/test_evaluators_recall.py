@@ -5,14 +5,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._model.judge_prompts import PROMPTS
-from pytest_ltm._model.ltm_judge import FakeJudge
+from pytest_ltm._model.judge import PROMPTS, FakeJudge
 from pytest_ltm._model.score import Score, Unscored
 from pytest_ltm._model.transcript import Exchange
 from pytest_ltm.evaluators import QuoteAtReply, RecallsJoke, SaysAtEachTrigger
 
 if TYPE_CHECKING:
-    from pytest_ltm._model.judge_request import Inquiry
+    from pytest_ltm._model.judge import Inquiry
 
 JOKES = (
     "Our lighthouse keeper quit his job: he could not stand being looked down upon by gulls.",

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ltm._model.ltm_judge import FakeJudge
+from pytest_ltm._model.judge import FakeJudge
 from pytest_ltm._model.score import Score, Unscored
 from pytest_ltm.evaluators import Menu, PlaysGuest, notices_mix_up, orders_dish, orders_drink, read_order, recalls_drink
 

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from msgspec.structs import fields, replace
 
 from pytest_ltm._journal import events
+from pytest_ltm._journal.events import Journal
 from pytest_ltm._journal.fold import ConversationRecord
-from pytest_ltm._journal.journal import Journal
 from pytest_ltm._model.score import Score
 from pytest_ltm._model.transcript import Kind
 from pytest_ltm._storage.errors import LtmError

@@ -16,7 +16,7 @@ import pytest
 from _talks import Dots, events, watching
 
 from pytest_ltm import AgentFault, Score, TransientFault
-from pytest_ltm._journal.journal import Journal
+from pytest_ltm._journal.events import Journal
 from pytest_ltm._storage.clock import can_interrupt
 from pytest_ltm.testing import Played, run_conversation
 

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ltm._journal import events
-from pytest_ltm._journal.journal import Journal
-from pytest_ltm._journal.judge_precheck import LEAST_CHECKS, is_miss, most_misses
+from pytest_ltm._journal.events import Journal
+from pytest_ltm._journal.prechecks import LEAST_CHECKS, is_miss, most_misses
 from pytest_ltm._journal.timings import Timings
 from pytest_ltm._model.agent import Reply
-from pytest_ltm._model.judge_prompts import PROMPTS
+from pytest_ltm._model.judge import PROMPTS
 from pytest_ltm.judges._connection import JudgeConnection
 from pytest_ltm.judges._hidden_checks import HiddenChecks, KnownAnswer, share_of_checks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pytest_ltm._model.judge_request import Inquiry
+    from pytest_ltm._model.judge import Inquiry
 
 KNOWN = [("Where do I live?", "Turku"), ("What is my cat called?", "Kelvin"), ("What did I buy?", "a red kettle")]
 

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pytest_ltm._journal.journal import Journal
+from pytest_ltm._journal.events import Journal
+from pytest_ltm._model.filler import PastExchange, ToldTexts, split_by_tokens
 from pytest_ltm._model.plan import PlannedExample
 from pytest_ltm._model.scenario import Ask, Definition, Wait
 from pytest_ltm._model.score import Score
 from pytest_ltm._model.tokens import token_counter
-from pytest_ltm._model.told_history import PastExchange, ToldTexts, split_by_tokens
 from pytest_ltm._model.transcript import needle_gap
 from pytest_ltm.testing import Played, ScriptedAgent, run_conversation
 

@@ -19,7 +19,7 @@ from run_folders import HOSTILE, held, hostile_run, journal, played, write_run
 
 from pytest_ltm._cli import main
 from pytest_ltm._journal.amendments import Amendment, amend_verdict
-from pytest_ltm._journal.checksum_chain import strip_checksum
+from pytest_ltm._journal.codec import strip_checksum
 from pytest_ltm._journal.result import ExampleMetric, RunResult
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm.reporting.html import build_report

@@ -27,7 +27,7 @@ from pytest_ltm._calls.hub import (
 )
 from pytest_ltm._calls.retry import Retries
 from pytest_ltm._calls.time_limits import call_within, limits_aside
-from pytest_ltm._journal.journal import Journal
+from pytest_ltm._journal.events import Journal
 from pytest_ltm._storage.errors import AgentFault, Stopped
 from pytest_ltm.agents._caller import AgentCaller
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._model.definition import from_json, to_json
-from pytest_ltm._model.ltm_judge import FakeJudge
-from pytest_ltm._model.scenario import Ask, Wait
+from pytest_ltm._model.judge import FakeJudge
+from pytest_ltm._model.scenario import Ask, Wait, from_json, to_json
 from pytest_ltm._model.score import Score, Unscored
 from pytest_ltm.datasets import LOGS, History, Question, Session, ToolCall, Turn
 from pytest_ltm.datasets._interchange import FORMAT, SCHEMA, Header, history_lines, interchange_schema

@@ -12,8 +12,8 @@ from journals import fault, header, message, opened, reply
 from msgspec.structs import replace
 
 from pytest_ltm._journal import events, timings
-from pytest_ltm._journal.checksum_chain import Chain, strip_checksum
-from pytest_ltm._journal.journal import Journal
+from pytest_ltm._journal.codec import Chain, strip_checksum
+from pytest_ltm._journal.events import Journal
 from pytest_ltm._journal.timings import ReplyTime, Timings
 from pytest_ltm._storage.errors import LtmError
 

@@ -9,7 +9,7 @@ import pytest
 from journals import header, message, reply, sealed, wait, write
 
 from pytest_ltm._journal import events
-from pytest_ltm._journal.journal import Journal
+from pytest_ltm._journal.events import Journal
 from pytest_ltm._journal.timings import ReplyTime, Timings, iter_timings
 from pytest_ltm._storage.errors import DiskFault, Divergence
 

@@ -7,10 +7,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ltm._lab.commands.judge_check import load_labelled
-from pytest_ltm._model.judge_prompts import PROMPTS
-from pytest_ltm._model.judge_request import CUT, Inquiry, JudgePrompt, fence_answer
-from pytest_ltm._model.ltm_judge import FakeJudge, JudgeDecision, LtmJudge, ask_judge, decide_by_votes
-from pytest_ltm._model.ltm_judge import parse_grade as grade_in
+from pytest_ltm._model.judge import (
+    CUT,
+    PROMPTS,
+    FakeJudge,
+    Inquiry,
+    JudgeDecision,
+    JudgePrompt,
+    LtmJudge,
+    ask_judge,
+    decide_by_votes,
+    fence_answer,
+)
+from pytest_ltm._model.judge import parse_grade as grade_in
 from pytest_ltm._model.score import Unscored
 from pytest_ltm._storage.errors import JudgeError
 

@@ -13,8 +13,7 @@ from chat_server import Asked, fails, garbled, overflows, refuses, says, slow, t
 from pytest_ltm._calls.retry import Retries
 from pytest_ltm._cli import main
 from pytest_ltm._lab.commands.judge_check import judge_all, load_labelled
-from pytest_ltm._model.judge_prompts import PROMPTS
-from pytest_ltm._model.ltm_judge import JudgeDecision, decide_by_votes, parse_grade
+from pytest_ltm._model.judge import PROMPTS, JudgeDecision, decide_by_votes, parse_grade
 from pytest_ltm._model.score import Unscored
 from pytest_ltm._storage.errors import ConfigurationError, JudgeError
 from pytest_ltm.judges._by_rules import RulesJudge
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
     from chat_server import ChatServer
 
-    from pytest_ltm._model.judge_request import Inquiry
+    from pytest_ltm._model.judge import Inquiry
 
 KEY = "sk-test-not-to-be-seen-anywhere"
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._model.judge_prompts import PROMPTS
+from pytest_ltm._model.judge import PROMPTS
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm.judges._judge_registry import NamedJudge, find_judge
 

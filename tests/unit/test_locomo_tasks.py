@@ -12,7 +12,7 @@ import pytest
 from locomo_files import second, talk, written
 
 from pytest_ltm._language.overlap import bleu_scores, make_rouge_scorer, rouge_l, rouge_scores
-from pytest_ltm._model.judge_prompts import PROMPTS
+from pytest_ltm._model.judge import PROMPTS
 from pytest_ltm._model.scenario import Ask, Definition, Wait
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError
 from pytest_ltm.agents.reader.memory_policies import make_memory
@@ -25,7 +25,7 @@ from pytest_ltm.testing import FakeJudge
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_ltm._model.judge_request import Inquiry
+    from pytest_ltm._model.judge import Inquiry
     from pytest_ltm.datasets.locomo.locomo_suite import LocomoSuite
 
 EVENTS: dict[str, Any] = {

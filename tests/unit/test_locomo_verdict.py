@@ -8,7 +8,7 @@ import pytest
 from benchmark_data import LOCOMO, lines_of
 
 from pytest_ltm._language.dates import DateRange, dated_stretches
-from pytest_ltm._model.judge_prompts import PROMPTS
+from pytest_ltm._model.judge import PROMPTS
 from pytest_ltm.datasets.locomo.strict import strict_verdict
 from pytest_ltm.judges._by_rules import RulesJudge
 

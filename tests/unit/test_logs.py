@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from pytest_ltm._model.ltm_judge import FakeJudge
+from pytest_ltm._model.judge import FakeJudge
 from pytest_ltm._model.scenario import Ask, Definition, Wait
 from pytest_ltm._model.score import Score, Unscored
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from longmemeval_files import records, written
 
-from pytest_ltm._model.ltm_judge import FakeJudge
+from pytest_ltm._model.judge import FakeJudge
 from pytest_ltm._model.score import Score, Unscored
 from pytest_ltm.datasets import LONGMEMEVAL
 from pytest_ltm.datasets.longmemeval import LongMemEvalAnswer
@@ -17,7 +17,7 @@ from pytest_ltm.datasets.longmemeval.retrieval import retrieval_figures
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_ltm._model.judge_request import Judge
+    from pytest_ltm._model.judge import Judge
 
 ENTRIES = {"kiln": "knowledge_update", "moss_abs": "single_session_user", "room": "single_session_preference"}
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ltm._engine.scoring import scenario_result
-from pytest_ltm._journal.journal import Journal
+from pytest_ltm._journal.events import Journal
 from pytest_ltm._journal.result import ExampleMetric, ScenarioResult
 from pytest_ltm._storage.errors import ScenarioError
 from pytest_ltm.reporting.summary import user_properties

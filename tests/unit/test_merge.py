@@ -11,7 +11,7 @@ from run_folders import held, played
 
 from pytest_ltm._cli import main
 from pytest_ltm._journal import amendments as _amendments
-from pytest_ltm._journal import probe_rows
+from pytest_ltm._journal import prechecks
 from pytest_ltm._journal.amendments import Amendment
 from pytest_ltm._journal.result import write_results
 from pytest_ltm._journal.run_file import folders_by_age
@@ -126,8 +126,8 @@ def test_a_run_that_is_named_twice_is_one_run(tmp_path: Path, merge: Merge) -> N
 def test_what_agents_were_asked_before_each_part_stays_in_the_summary(tmp_path: Path, merge: Merge) -> None:
     runs = [write(tmp_path / name, f"{name}~2k~0") for name in ("one", "two")]
     for number, run in enumerate(runs):
-        probe_rows.append_probe_row(
-            run / probe_rows.FILE, probe_rows.Decided(agent=run.name, verdict="clean", messages=number, tokens=9)
+        prechecks.append_probe_row(
+            run / prechecks.PROBE_FILE, prechecks.Decided(agent=run.name, verdict="clean", messages=number, tokens=9)
         )
 
     assert merge(*runs)[0] == 0

@@ -6,11 +6,18 @@ import pytest
 from msgspec.structs import replace
 
 from pytest_ltm import Ask, Definition, Say
-from pytest_ltm._journal import probe_rows
+from pytest_ltm._journal import prechecks
 from pytest_ltm._journal.cost import Price, Tariff
-from pytest_ltm._journal.probe_rows import FILE, Decided, ProbeExchange
+from pytest_ltm._journal.prechecks import (
+    PROBE_FILE,
+    QUESTIONS,
+    Decided,
+    ProbeExchange,
+    Secret,
+    is_known,
+    probe_questions,
+)
 from pytest_ltm._model.agent import Usage
-from pytest_ltm._model.leak_probe import QUESTIONS, Secret, is_known, probe_questions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,7 +98,7 @@ def test_a_secret_is_another_for_each_agent_and_seed_and_known_in_any_spelling()
 
 def test_the_record_says_what_was_asked_decided_and_spent(tmp_path: Path) -> None:
     used = Usage(input_tokens=500_000, output_tokens=0)
-    rows: list[probe_rows.Row] = [
+    rows: list[prechecks.Row] = [
         ProbeExchange(
             agent="bot", conversation="probe-bot-1", message="Hi?", message_tokens=2, reply="Ho.", reply_tokens=3
         ),
@@ -107,17 +114,17 @@ def test_the_record_says_what_was_asked_decided_and_spent(tmp_path: Path) -> Non
         Decided(agent="bot", verdict="clean", messages=2, tokens=500_005, cost_usd=0.5),
     ]
     for row in rows:
-        probe_rows.append_probe_row(tmp_path / FILE, row)
-    with (tmp_path / FILE).open("a") as file:
+        prechecks.append_probe_row(tmp_path / PROBE_FILE, row)
+    with (tmp_path / PROBE_FILE).open("a") as file:
         file.write('{"event":"decided","agent":"torn"')
 
-    assert probe_rows.read_probe(tmp_path) == rows
-    probe_rows.append_probe_row(tmp_path / FILE, rows[0])
-    assert probe_rows.read_probe(tmp_path) == [*rows, rows[0]]
-    assert probe_rows.probe_decisions(tmp_path) == {"bot": rows[-1]}
-    messages, tokens, usd, _guessed = probe_rows.probe_usage(rows, "bot", Tariff(price=Price(1, 1)))
+    assert prechecks.read_probe(tmp_path) == rows
+    prechecks.append_probe_row(tmp_path / PROBE_FILE, rows[0])
+    assert prechecks.read_probe(tmp_path) == [*rows, rows[0]]
+    assert prechecks.probe_decisions(tmp_path) == {"bot": rows[-1]}
+    messages, tokens, usd, _guessed = prechecks.probe_usage(rows, "bot", Tariff(price=Price(1, 1)))
     assert (messages, tokens, round(usd or 0, 3)) == (2, 500_005, 0.5)
-    assert probe_rows.probe_usage(rows, "bot", Tariff()) == (2, 500_005, None, False)
+    assert prechecks.probe_usage(rows, "bot", Tariff()) == (2, 500_005, None, False)
 
 
 def test_what_was_estimated_is_marked_where_the_probe_was_cut_off(tmp_path: Path) -> None:
@@ -125,12 +132,12 @@ def test_what_was_estimated_is_marked_where_the_probe_was_cut_off(tmp_path: Path
         agent="bot", conversation="probe-bot-1", message="Hi?", message_tokens=2, reply="Ho.", reply_tokens=3
     )
     for row in (asked, replace(asked, agent="priced", estimated=True)):
-        probe_rows.append_probe_row(tmp_path / FILE, row)
+        prechecks.append_probe_row(tmp_path / PROBE_FILE, row)
 
-    assert [(one.of, one.verdict, one.estimated) for one in probe_rows.probe_prechecks(tmp_path)] == [
+    assert [(one.of, one.verdict, one.estimated) for one in prechecks.probe_prechecks(tmp_path)] == [
         ("bot", "unfinished", False), ("priced", "unfinished", True),
     ]  # fmt: skip
 
 
 def test_a_run_that_probed_nobody_has_no_record(tmp_path: Path) -> None:
-    assert probe_rows.read_probe(tmp_path) == []
+    assert prechecks.read_probe(tmp_path) == []

@@ -23,8 +23,8 @@ from pytest_ltm._calls import limiter as _limiter
 from pytest_ltm._calls import limiter as _places
 from pytest_ltm._calls.limiter import Limiter, Ticket, Unshared
 from pytest_ltm._storage.errors import AgentFault, TransientFault
+from pytest_ltm._storage.locks import Shared
 from pytest_ltm._storage.schema import Field
-from pytest_ltm._storage.shared_json import Shared
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._registry import ADAPTERS
 
@@ -36,7 +36,7 @@ HOLDS_A_PLACE = """\
 import random, sys, time
 from pathlib import Path
 from pytest_ltm._calls.limiter import Limiter
-from pytest_ltm._storage.shared_json import Shared
+from pytest_ltm._storage.locks import Shared
 with Limiter("e", value=Shared(Path(sys.argv[1])), rng=random.Random(0)).turn():
     print("in", flush=True)
     time.sleep(60)
@@ -46,7 +46,7 @@ import random, signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests in the background ignores it
 from pathlib import Path
 from pytest_ltm._calls.limiter import Limiter
-from pytest_ltm._storage.shared_json import Shared
+from pytest_ltm._storage.locks import Shared
 print("waiting", flush=True)
 with Limiter("e", value=Shared(Path(sys.argv[1])), rng=random.Random(0)).turn():
     print("in", flush=True)

@@ -22,7 +22,7 @@ from pytest_ltm._calls.openai_responses import OpenAiResponses
 from pytest_ltm._calls.providers import KINDS, Provider, provider_of
 from pytest_ltm._journal.cost import Price, list_price, read_price
 from pytest_ltm._model.agent import Usage
-from pytest_ltm._model.judge_prompts import PROMPTS
+from pytest_ltm._model.judge import PROMPTS
 from pytest_ltm._storage.errors import AgentError, AgentFault, ConfigurationError, DatasetError, TransientFault
 from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.judges._judge_registry import find_judge

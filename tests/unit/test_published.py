@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from benchmark_data import GOODAI, lines_of
 
-from pytest_ltm._model.definition import from_json, to_json, write_definition
-from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
+from pytest_ltm._model.scenario import Ask, Definition, Say, Wait, from_json, to_json, write_definition
 from pytest_ltm._storage.errors import DefinitionError
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.datasets._published import FOLDERS, DefinitionsFolder, from_published, read_any, scenario_of

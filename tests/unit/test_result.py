@@ -19,15 +19,12 @@ from pytest_ltm._journal.result import (
     RunResult,
     ScenarioResult,
     at_span,
-    conversation_from_json,
     read_results,
-    run_from_json,
-    scenario_from_json,
-    to_json,
     write_results,
 )
 from pytest_ltm._model.score import Check
 from pytest_ltm._storage.errors import LtmError
+from pytest_ltm._storage.schema import from_record, to_record
 from pytest_ltm.datasets._dataset import SPAN
 
 if TYPE_CHECKING:
@@ -54,9 +51,9 @@ CONVERSATION = ConversationResult(
 def test_every_kind_of_result_survives_json() -> None:
     run = RunResult(run_id="r1", conversations=(CONVERSATION,), folder=".ltm/runs/r1", notices=("note",))
 
-    assert scenario_from_json(json.loads(json.dumps(to_json(ROW)))) == ROW
-    assert conversation_from_json(json.loads(json.dumps(to_json(CONVERSATION)))) == CONVERSATION
-    assert run_from_json(json.loads(json.dumps(to_json(run)))) == run
+    assert from_record(ScenarioResult, json.loads(json.dumps(to_record(ROW))), "row") == ROW
+    assert from_record(ConversationResult, json.loads(json.dumps(to_record(CONVERSATION))), "one") == CONVERSATION
+    assert from_record(RunResult, json.loads(json.dumps(to_record(run))), "run") == run
 
 
 def test_a_written_file_reads_back_equal(tmp_path: Path) -> None:
@@ -198,9 +195,9 @@ def test_the_parameters_of_an_ordinary_test_name_no_conversation() -> None:
 
 def test_what_few_conversations_have_is_written_only_where_it_is_there() -> None:
     early = replace(CONVERSATION, ended="agent gone", gone="boom", kept=(KeptVerdict(example="a/0", why="it ends"),))
-    assert {"gone", "kept"} & to_json(CONVERSATION).keys() == set()
-    assert to_json(early)["kept"] == [{"example": "a/0", "why": "it ends"}]
-    assert conversation_from_json(to_json(early)) == early
+    assert {"gone", "kept"} & to_record(CONVERSATION).keys() == set()
+    assert to_record(early)["kept"] == [{"example": "a/0", "why": "it ends"}]
+    assert from_record(ConversationResult, to_record(early), "early") == early
 
 
 def test_the_only_span_of_a_data_set_is_not_named() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._storage.revision import SourceRevision, source_revision
+from pytest_ltm._journal.run_file import SourceRevision, source_revision
 
 if TYPE_CHECKING:
     from pathlib import Path

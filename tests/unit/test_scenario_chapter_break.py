@@ -11,8 +11,7 @@ from pytest_ltm.scenarios import chapter_break as scenario
 from pytest_ltm.scenarios.chapter_break import QUESTION, chapter_break
 
 from pytest_ltm._language.words import plain_words
-from pytest_ltm._model.definition import from_json, to_json
-from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
+from pytest_ltm._model.scenario import Ask, Definition, Say, Wait, from_json, to_json
 from pytest_ltm._model.score import Score
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._storage.errors import DatasetError

@@ -172,7 +172,7 @@ def test_in_a_published_folder_the_messages_not_in_play_are_those_of_the_other_f
 def test_in_a_folder_of_our_own_definitions_the_messages_not_in_play_are_those_of_the_definition(
     tmp_path: Path,
 ) -> None:
-    from pytest_ltm._model.definition import write_definition
+    from pytest_ltm._model.scenario import write_definition
 
     (tmp_path / "spy_meeting").mkdir()
     for n in range(2):

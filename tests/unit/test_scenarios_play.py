@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pytest_ltm.scenarios import colours, jokes, prospective_memory
 
-from pytest_ltm._model.definition import from_json
 from pytest_ltm._model.plan import PlannedExample
-from pytest_ltm._model.scenario import Definition, Say
+from pytest_ltm._model.scenario import Definition, Say, from_json
 from pytest_ltm._model.score import Score
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents.reader.reader import make_reader

@@ -12,7 +12,7 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Say
 from pytest_ltm._language.words import has_value
-from pytest_ltm._model.definition import to_json
+from pytest_ltm._model.scenario import to_json
 from pytest_ltm._model.suite import scenario_names
 
 if TYPE_CHECKING:

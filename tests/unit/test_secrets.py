@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from pytest_ltm._model import suite as _suite
-from pytest_ltm._model.definition import to_json
+from pytest_ltm._model.scenario import to_json
 from pytest_ltm._storage import secrets as _secrets
 from pytest_ltm._storage.errors import LtmError, describe_error
 from pytest_ltm._storage.secrets import (
@@ -22,7 +22,6 @@ from pytest_ltm._storage.secrets import (
     dump_json_redacted,
     is_secret_name,
     redact_secrets,
-    redacted_configuration,
     redacted_data,
     remember_secret,
 )
@@ -262,7 +261,7 @@ def test_data_keep_their_shape() -> None:
 
 def test_a_configuration_shows_nothing_under_a_name_of_a_secret() -> None:
     given = {"model": "m", "api_key": "short", "max_tokens": 100, "nested": {"db_password": "x"}}
-    assert redacted_configuration(given) == {
+    assert redacted_data(given, is_secret_name) == {
         "model": "m",
         "api_key": "[redacted]",
         "max_tokens": 100,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ltm._model.seed import parse_seed
+from pytest_ltm._model.plan import parse_seed
 from pytest_ltm._storage.errors import ConfigurationError
 
 SECRET = "0123456789abcdef-one"

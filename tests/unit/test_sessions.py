@@ -11,7 +11,7 @@ from pytest_ltm._engine.port import Checkpoints, LivePort
 from pytest_ltm._journal import events
 from pytest_ltm._journal.timings import Timings
 from pytest_ltm._model.plan import Plan
-from pytest_ltm._model.sessions import Rhythm, cannot_come_back, parse_sessions_option, session_rhythm
+from pytest_ltm._model.schedule import Rhythm, cannot_come_back, parse_sessions_option, session_rhythm
 from pytest_ltm._model.tokens import TokenCounter
 from pytest_ltm._model.transcript import Exchange, Transcript
 from pytest_ltm._storage.clock import START, SimulatedClock

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._journal.journal import Journal
+from pytest_ltm._journal.events import Journal
 from pytest_ltm._model.plan import PlannedExample, definition_rng
 from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
 from pytest_ltm._model.score import Score

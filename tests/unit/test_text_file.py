@@ -7,10 +7,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pytest_ltm._language.overlap import _import_stemmer
-from pytest_ltm._model.transcript import Exchange, LongExchange, Transcript
-from pytest_ltm._storage import text_file
+from pytest_ltm._model import transcript
+from pytest_ltm._model.transcript import Exchange, LongExchange, TextFile, Transcript
 from pytest_ltm._storage.clock import START
-from pytest_ltm._storage.text_file import TextFile
 from pytest_ltm.agents import _caller
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents.reader.reader import make_reader
@@ -30,7 +29,7 @@ def told(message: str, *, number: int = 0, by_agent: bool = False) -> Exchange:
 
 def test_texts_come_back_as_they_were_from_memory_and_from_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     for limit in (2**20, 10):
-        monkeypatch.setattr(text_file, "_IN_MEMORY", limit)
+        monkeypatch.setattr(transcript, "_IN_MEMORY", limit)
         texts = TextFile()
         for text in TEXTS:
             texts.append(text)

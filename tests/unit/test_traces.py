@@ -21,7 +21,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from pytest_ltm._calls.trace_context import add_trace, carry_trace
 from pytest_ltm._calls.traces import SpanInbox, SpanReceiver
-from pytest_ltm._model.memory import LONGEST_RECORD, MOST_OPERATIONS, MemoryOperation
+from pytest_ltm._model.agent import LONGEST_RECORD, MOST_OPERATIONS, MemoryOperation
 from pytest_ltm._storage.clock import wall_time
 from pytest_ltm._storage.errors import ConfigurationError
 

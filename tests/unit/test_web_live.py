@@ -10,7 +10,7 @@ from asking import ask
 from run_folders import held, played, write_run
 
 from pytest_ltm._journal import events
-from pytest_ltm._journal.journal import Journal
+from pytest_ltm._journal.events import Journal
 from pytest_ltm._journal.run_file import FILE, SUMMARY
 from pytest_ltm._storage.clock import START
 

@@ -1,17 +1,18 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from pytest_ltm._model.scenario import Ask, Say, Wait
-from pytest_ltm._model.yaml_scenario import YamlCheck, load_yaml_scenario, play_yaml_scenario
+from pytest_ltm._model.scenario import Ask, Say, Wait, YamlCheck, load_yaml_scenario, play_yaml_scenario
 from pytest_ltm._storage.errors import DefinitionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
+
+    from pytest_ltm import Ltm
 
 MOVES_HOUSE = """\
 description: Somebody moves twice, and the last move counts.
@@ -110,7 +111,7 @@ class Recorder:
 def test_playing_a_scenario_performs_its_steps_and_checks_the_answer(tmp_path: Path) -> None:
     last = "My firm is sending me to Turku next month, for good."
     ltm = Recorder("Turku, no longer Brno.")
-    play_yaml_scenario(load_yaml_scenario(written(tmp_path, MOVES_HOUSE)), ltm)
+    play_yaml_scenario(load_yaml_scenario(written(tmp_path, MOVES_HOUSE)), cast("Ltm", ltm))
     assert ltm.happened == [
         ("say", "I grew up in Porto, but I moved to Brno last spring."),
         ("wait", 0.5, 0, timedelta(0)),
@@ -243,5 +244,5 @@ def test_a_say_and_an_ask_may_be_somebodys(tmp_path: Path) -> None:
         "steps:\n- {say: I like figs., user: ann}\n- {ask: 'What do I like?', user: ann, expect: {contains: figs}}\n"
     )
     handle = Recorder("Figs.")
-    play_yaml_scenario(load_yaml_scenario(path), handle)
+    play_yaml_scenario(load_yaml_scenario(path), cast("Ltm", handle))
     assert [happened[-1] for happened in handle.happened[:2]] == ["ann", "ann"]  # type: ignore[index]

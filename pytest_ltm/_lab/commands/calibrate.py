@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pytest_ltm._cli import tables
 from pytest_ltm._cli.arguments import add_json, add_pytest_options, add_seeds
 from pytest_ltm._cli.pytest_runs import counting_examples, examples_with_specs, play_run
-from pytest_ltm._model.definition import read_json
+from pytest_ltm._model.scenario import read_json
 from pytest_ltm._results.statistics.counts import IntervalEstimate, mean_estimate, sum_estimates
 from pytest_ltm._results.statistics.totals import FULL_MARKS, group_by, mean_or_none
 from pytest_ltm._results.text import pluralize

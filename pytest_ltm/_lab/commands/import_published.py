@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._cli.arguments import add_ltm_dir, new_run_folder
 from pytest_ltm._journal import events
-from pytest_ltm._journal.checksum_chain import Chain
+from pytest_ltm._journal.codec import Chain
 from pytest_ltm._journal.result import IMPORTED, CallDurations, Pace, RunResult, write_results
 from pytest_ltm._lab.published_results import (
     MEMORY_SPANS_SINCE,

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._cli.arguments import add_json
-from pytest_ltm._model.judge_prompts import PROMPTS
-from pytest_ltm._model.ltm_judge import decide_by_votes
+from pytest_ltm._model.judge import PROMPTS, decide_by_votes
 from pytest_ltm._model.score import Unscored
 from pytest_ltm._results.statistics.counts import Interval, cohen_kappa, wilson_interval
 from pytest_ltm._results.text import clip_text, one_line
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from pytest_ltm._model.judge_request import Inquiry
-    from pytest_ltm._model.ltm_judge import AnsweredBy
+    from pytest_ltm._model.judge import AnsweredBy, Inquiry
     from pytest_ltm._results.statistics.counts import Kappa
     from pytest_ltm._storage.schema import Field
 

@@ -17,7 +17,7 @@ from pytest_ltm._cli.arguments import add_output
 from pytest_ltm._cli.pytest_runs import examples_with_specs, play_run
 from pytest_ltm._lab.author import AUTHORS, author_session, prompt_of, require, written_by
 from pytest_ltm._language.words import content_stems
-from pytest_ltm._model.definition import format_json, read_json
+from pytest_ltm._model.scenario import format_json, read_json
 from pytest_ltm._results.statistics.totals import FULL_MARKS
 from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.clock import wall_time

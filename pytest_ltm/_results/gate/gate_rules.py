@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct
 
-from pytest_ltm._journal.retrieval_recall import recall_at
+from pytest_ltm._journal.memory_ledger import recall_at
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._results.memory_measures import MEASURES
 from pytest_ltm._results.statistics.totals import mean_or_none, pass_k, score_share, scores_by_scenario, total_score

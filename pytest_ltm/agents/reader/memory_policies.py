@@ -10,8 +10,8 @@ from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm._model.transcript import TextFile
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
-from pytest_ltm._storage.text_file import TextFile
 from pytest_ltm.agents.reader.word_index import WordIndex
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_chec
 
 from pytest_ltm._language.numbers import NUMBERS, ONES
 from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm._model.transcript import TextFile
 from pytest_ltm._storage.schema import load_packaged_yaml
-from pytest_ltm._storage.text_file import TextFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

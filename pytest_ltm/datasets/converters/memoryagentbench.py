@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import field
 
-from pytest_ltm._model.told_history import split_by_tokens
+from pytest_ltm._model.filler import split_by_tokens
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm.datasets._interchange import History, Question, Session, Turn
 from pytest_ltm.datasets.converters.declared_files import Foreign, as_texts, files_in, kind_name, lines_as

@@ -6,8 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._model.judge_prompts import PROMPTS
-from pytest_ltm._model.ltm_judge import JudgeDecision, ask_judge
+from pytest_ltm._model.judge import PROMPTS, JudgeDecision, ask_judge
 from pytest_ltm._model.score import Score
 from pytest_ltm._storage.rows import faults_of_data, json_of
 from pytest_ltm._storage.schema import Field
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
-    from pytest_ltm._model.judge_request import Judge
+    from pytest_ltm._model.judge import Judge
     from pytest_ltm._model.scenario import Definition
     from pytest_ltm.datasets.locomo.samples import LocomoQuestion, Sample
 

@@ -6,10 +6,10 @@ import re
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from pytest_ltm._model.told_history import PastExchange
+from pytest_ltm._model.filler import PastExchange
 from pytest_ltm._results.statistics.totals import group_by
+from pytest_ltm._storage.disk import read_image
 from pytest_ltm._storage.errors import DatasetError
-from pytest_ltm._storage.images import read_image
 from pytest_ltm.datasets.locomo.locomo_options import NOTE_KINDS
 
 if TYPE_CHECKING:

@@ -25,8 +25,8 @@ from pytest_ltm.datasets.locomo.tasks import EventSummaries, NextTurns, load_emb
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from pytest_ltm._model.filler import PastExchange
     from pytest_ltm._model.plan import Questions
-    from pytest_ltm._model.told_history import PastExchange
     from pytest_ltm.datasets.locomo.file import LocomoData
     from pytest_ltm.datasets.locomo.samples import LocomoQuestion, Sample
 

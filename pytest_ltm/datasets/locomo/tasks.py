@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 from pytest_ltm._language.overlap import bleu_scores, rouge_scores
 from pytest_ltm._language.words import content_stems
-from pytest_ltm._model.judge_prompts import PROMPTS
-from pytest_ltm._model.ltm_judge import ask_judge, full_thoughts
+from pytest_ltm._model.judge import PROMPTS, ask_judge, full_thoughts
 from pytest_ltm._model.scenario import Ask, Definition, Wait
 from pytest_ltm._model.score import Score, Unscored
 from pytest_ltm._model.suite import SuiteEntry
@@ -23,8 +22,8 @@ from pytest_ltm.datasets.locomo.locomo_options import NOTE_KINDS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from pytest_ltm._model.judge_request import Judge
-    from pytest_ltm._model.told_history import PastExchange
+    from pytest_ltm._model.filler import PastExchange
+    from pytest_ltm._model.judge import Judge
     from pytest_ltm.datasets.locomo.samples import LocomoSession, LocomoTurn, Sample
 
 

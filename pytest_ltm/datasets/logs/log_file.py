@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from pytest_ltm._model.told_history import PastExchange
+    from pytest_ltm._model.filler import PastExchange
     from pytest_ltm.datasets._interchange import Header, Session
 
 

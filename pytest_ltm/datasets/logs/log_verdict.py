@@ -13,8 +13,7 @@ from pytest_ltm._language.refusal import tells_nothing
 from pytest_ltm._language.rulings.gold import proven_ruling
 from pytest_ltm._language.rulings.rules import abstention_ruling
 from pytest_ltm._language.words import plain_words
-from pytest_ltm._model.judge_prompts import PROMPTS
-from pytest_ltm._model.ltm_judge import JudgeDecision, ask_judge
+from pytest_ltm._model.judge import PROMPTS, JudgeDecision, ask_judge
 from pytest_ltm._model.score import UNDECIDED, Score, Unscored
 from pytest_ltm._storage.dotted import DottedPath
 from pytest_ltm._storage.errors import ConfigurationError
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pytest_ltm._language.rulings.gold import Ruling
-    from pytest_ltm._model.judge_request import Judge
+    from pytest_ltm._model.judge import Judge
     from pytest_ltm._model.scenario import Definition
 
 

@@ -13,8 +13,8 @@ import unicodedata
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._storage.credentials import HIDDEN, without_credentials
 from pytest_ltm._storage.errors import DatasetError
+from pytest_ltm._storage.secrets import HIDDEN, without_credentials
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping

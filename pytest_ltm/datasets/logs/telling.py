@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 import msgspec
 from msgspec import structs
 
-from pytest_ltm._model.told_history import PastExchange
+from pytest_ltm._model.filler import PastExchange
 from pytest_ltm._storage.clock import START
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.datasets.locomo.delivery import ACKNOWLEDGED

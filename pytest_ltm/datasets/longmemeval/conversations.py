@@ -9,9 +9,9 @@ from itertools import chain, pairwise
 from random import Random
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from pytest_ltm._model.filler import PastExchange
 from pytest_ltm._model.scenario import Ask, Definition, Wait
 from pytest_ltm._model.suite import Suite, SuiteEntry
-from pytest_ltm._model.told_history import PastExchange
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you_mean
 from pytest_ltm.datasets._dataset import ToldConversation, by_unique_label
 from pytest_ltm.datasets.longmemeval.longmemeval_options import TYPES

@@ -23,8 +23,7 @@ from pytest_ltm._language.rulings.rules import (
 from pytest_ltm._language.rulings.stance import DOUBTFUL, FINAL, OVER, SHORT, concluding_part, doubt_of, why_rejected
 from pytest_ltm._language.rulings.wording import is_left_behind
 from pytest_ltm._language.words import plain_words
-from pytest_ltm._model.judge_prompts import PROMPTS
-from pytest_ltm._model.ltm_judge import JudgeDecision, ask_judge
+from pytest_ltm._model.judge import PROMPTS, JudgeDecision, ask_judge
 from pytest_ltm._model.score import UNDECIDED, Score, Unscored, with_bounds
 from pytest_ltm.datasets.longmemeval.longmemeval_options import TYPES
 from pytest_ltm.datasets.longmemeval.record import is_abstention
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pytest_ltm._language.rulings.gold import Gold
-    from pytest_ltm._model.judge_request import Judge, JudgePrompt
+    from pytest_ltm._model.judge import Judge, JudgePrompt
     from pytest_ltm._model.scenario import Definition
 
 

@@ -20,13 +20,13 @@ from pytest_ltm._journal.result import (
     ScenarioResult,
     ended_early,
     read_results,
-    scenario_from_json,
     write_results,
 )
 from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.sanitize import for_file
+from pytest_ltm._storage.schema import from_record
 from pytest_ltm.judges._model_calls import ModelUse
 from pytest_ltm.plugin.conversation_setup import checkpoints_of
 from pytest_ltm.plugin.state import mark_unreached, not_reached
@@ -206,7 +206,7 @@ class Recovery:
         folders: dict[str, list[ScenarioResult]] = {}
         for brief in briefs:
             if brief.nodeid in rows:
-                row = scenario_from_json(json.loads(rows[brief.nodeid]))
+                row = from_record(ScenarioResult, json.loads(rows[brief.nodeid]), "scenario")
             else:
                 is_it = brief.nodeid == blamed
                 row = self._unplayed(brief, why if is_it else others, blamed=is_it)

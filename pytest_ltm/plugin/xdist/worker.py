@@ -10,7 +10,6 @@ import pytest
 
 from pytest_ltm._engine.recording_folder import RESULTS
 from pytest_ltm._journal import events
-from pytest_ltm._journal.result import to_json
 from pytest_ltm._journal.run_file import FILE as RUN_FILE
 from pytest_ltm._storage.disk import make_private
 from pytest_ltm._storage.schema import to_record
@@ -180,7 +179,7 @@ class Worker:
             body = self._items[nodeid].stash.get(LANE, None)
             if body is not None and body.result is not None:
                 unit = str(conversation_of(nodeid))
-                self._tell("row", unit=unit, nodeid=nodeid, row=json.dumps(to_json(body.result)))
+                self._tell("row", unit=unit, nodeid=nodeid, row=json.dumps(to_record(body.result)))
         if self._filter.is_known(name, values):
             return
         self._send(name, **values)

@@ -11,10 +11,8 @@ import msgspec
 from msgspec import Struct
 
 from pytest_ltm._journal import events
-from pytest_ltm._journal.checksum_chain import strip_checksum
-from pytest_ltm._journal.codec import whole_lines
-from pytest_ltm._model.judge_prompts import PROMPTS
-from pytest_ltm._model.ltm_judge import parse_grade
+from pytest_ltm._journal.codec import strip_checksum, whole_lines
+from pytest_ltm._model.judge import PROMPTS, parse_grade
 from pytest_ltm._model.score import Unscored
 from pytest_ltm._results.gate.changes import one_agent
 from pytest_ltm._results.run_loading import results_in
