@@ -13,8 +13,8 @@ from pytest_ltm._calls.foreign import ForeignCaller, check_reply, check_texts, c
 from pytest_ltm._calls.hub import OutOfTime, call_in_own_thread, own_thread
 from pytest_ltm._calls.logged_errors import LoggedErrors
 from pytest_ltm._calls.time_limits import FORK_MESSAGE, copied
-from pytest_ltm._model.agent import Agent, Announced, Apart, Reply, TakesTurns, Usage
-from pytest_ltm._model.memory import check_operations
+from pytest_ltm._model.agent import Agent, Announced, Apart, ExpectedReply, Reply, TakesTurns, Usage
+from pytest_ltm._model.memory import MemoryOperation, check_operations
 from pytest_ltm._model.tokens import APPROX, token_counter
 from pytest_ltm._storage.clock import stopwatch_seconds
 from pytest_ltm._storage.errors import AgentError, AgentFault, DatasetError, LtmInternalError
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pytest_ltm._calls.retry import Failed, Retries
-    from pytest_ltm._model.agent import ExpectedReply
-    from pytest_ltm._model.memory import MemoryOperation
 
 # For pytest: who reads of an agent's exception wants the agent's frames, not these.
 __tracebackhide__ = True

@@ -6,14 +6,12 @@ import inspect
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from pytest_ltm._model.agent import CAPABILITIES
+from pytest_ltm._model.agent import CAPABILITIES, Reply
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.agents._capabilities import accepts_arguments, protocol_members
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from pytest_ltm._model.agent import Reply
 
 
 # Other names under which agents reply: taken where there is exactly one of them, and it takes the message alone.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pytest_ltm._calls import (
     KINDS,
     ContextOverflow,
+    ModelResponse,
     ModelSpec,
     Spec,
     escape_surrogates,
@@ -21,7 +22,7 @@ from pytest_ltm._model.agent import CUT_OFF, Mishap, Reply, TakesTurns, Usage, u
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm._storage.images import image_type
-from pytest_ltm._storage.schema import escape_json_text
+from pytest_ltm._storage.schema import Field, escape_json_text
 from pytest_ltm.agents._adapt import AgentSource, agent_source, current_reading, is_keyless
 from pytest_ltm.agents._timestamped import Timing, stamp_message
 from pytest_ltm.agents._unbuilt import ENCODING, FixedContext, Offer, reply_tokens
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from datetime import datetime
-
-    from pytest_ltm._calls import ModelResponse
-    from pytest_ltm._storage.schema import Field
 
 
 # What a message holds: a text, or parts with images.

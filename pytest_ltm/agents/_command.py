@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._model.agent import Promised, Reply
+from pytest_ltm._model.agent import Promised, Reply, Usage
 from pytest_ltm._model.memory import operation_rows
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm._storage.schema import Field, to_record
@@ -28,8 +28,6 @@ from pytest_ltm.agents._process import STDERR, LineProcess, OutOfStep
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
-
-    from pytest_ltm._model.agent import Usage
 
 
 # The capabilities that a process may have.

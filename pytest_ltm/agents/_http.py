@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
 from pytest_ltm._calls.trace_context import add_trace
-from pytest_ltm._model.agent import SAVES_REFERENCE, Promised, Reply
+from pytest_ltm._model.agent import SAVES_REFERENCE, Promised, Reply, Usage
 from pytest_ltm._model.memory import operation_rows
 from pytest_ltm._storage.errors import AgentError, AgentFault, TransientFault, describe_error
 from pytest_ltm._storage.schema import Field
 from pytest_ltm._storage.secrets import remember_secret
 from pytest_ltm.agents._adapt import (
+    AgentSource,
     agent_source,
     grant_capabilities,
     is_amount,
@@ -31,9 +32,6 @@ from pytest_ltm.agents._adapt import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
-
-    from pytest_ltm._model.agent import Usage
-    from pytest_ltm.agents._adapt import AgentSource
 
 
 _PATH = re.compile(r"[^.\s]+(?:\.[^.\s]+)*")

@@ -14,7 +14,7 @@ from msgspec import Struct
 from pytest_ltm._journal.result import ConversationName
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm._storage.sanitize import for_screen
-from pytest_ltm._storage.schema import to_record
+from pytest_ltm._storage.schema import Field, to_record
 from pytest_ltm.agents import _mailbox
 from pytest_ltm.agents._adapt import AgentSource, agent_source, is_keyless
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
     from pathlib import Path
-
-    from pytest_ltm._storage.schema import Field
 
 
 # The exchanges that are shown again before the next message, of those that were told and not asked.

@@ -12,17 +12,14 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 
 from pytest_ltm._model.agent import CAPABILITIES, TakesTurns
-from pytest_ltm.agents._adapt import FreshPromptAgent, agent_source, capabilities_of
+from pytest_ltm.agents._adapt import AgentSource, FreshPromptAgent, agent_source, capabilities_of
 from pytest_ltm.agents._capabilities import protocol_members
-from pytest_ltm.agents.memory.stores import run_steps
+from pytest_ltm.agents.memory.stores import Steps, run_steps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from contextlib import AbstractContextManager
     from datetime import datetime
-
-    from pytest_ltm.agents._adapt import AgentSource
-    from pytest_ltm.agents.memory.stores import Steps
 
 
 # Capabilities that an agent which may go on from another's state does not have.

@@ -25,15 +25,12 @@ from pytest_ltm.agents._adapt import AgentSource, AgentUnavailable, agent_source
 from pytest_ltm.agents._capabilities import takes_user
 from pytest_ltm.agents._process import guarded_command
 from pytest_ltm.agents.memory.reading import PARAMETERS as READING
-from pytest_ltm.agents.memory.reading import parse_reading
+from pytest_ltm.agents.memory.reading import Reading, parse_reading
 from pytest_ltm.agents.memory.stores import CrossTalkDetector, Stored
-from pytest_ltm.agents.memory.thinker import make_thinker
+from pytest_ltm.agents.memory.thinker import Thinker, make_thinker
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
-
-    from pytest_ltm.agents.memory.reading import Reading
-    from pytest_ltm.agents.memory.thinker import Thinker
 
 
 STORE_CAPABILITIES = frozenset(

@@ -7,22 +7,18 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from pytest_ltm._calls import PARAMETERS, Spec
+from pytest_ltm._calls import PARAMETERS, ModelSpec, Spec
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents._adapt import AgentSource, agent_source, is_keyless
 from pytest_ltm.agents._chat_agent import longest_message
 from pytest_ltm.agents._unbuilt import Remembering
 from pytest_ltm.agents.memory.embeddings import make_embeds
-from pytest_ltm.agents.memory.parameters import GROUPS, NAMES, memory_settings
-from pytest_ltm.agents.memory.thinker import make_thinker
+from pytest_ltm.agents.memory.parameters import GROUPS, NAMES, MemorySettings, memory_settings
+from pytest_ltm.agents.memory.thinker import Thinker, make_thinker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    from pytest_ltm._calls import ModelSpec
-    from pytest_ltm.agents.memory.parameters import MemorySettings
-    from pytest_ltm.agents.memory.thinker import Thinker
 
 
 CAPABILITIES = frozenset({

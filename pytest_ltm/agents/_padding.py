@@ -9,17 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from pytest_ltm._model.agent import CAPABILITIES, Prompted, Reply
+from pytest_ltm._model.agent import CAPABILITIES, ExpectedReply, Prompted, Reply
 from pytest_ltm._storage.errors import AgentError, ConfigurationError
-from pytest_ltm.agents._adapt import FreshPromptAgent, agent_source, capabilities_of
+from pytest_ltm.agents._adapt import AgentSource, FreshPromptAgent, agent_source, capabilities_of
 from pytest_ltm.agents._capabilities import is_prompted, protocol_members, user_kwargs
 from pytest_ltm.agents.reader.memory_policies import count_tokens, tokens_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-
-    from pytest_ltm._model.agent import ExpectedReply
-    from pytest_ltm.agents._adapt import AgentSource
 
 
 POLITE = (

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from pytest_ltm._journal import events
 from pytest_ltm._journal.cost import TokenUse
-from pytest_ltm._model.agent import CAPABILITIES, Capabilities, Promised, Reply, SeparatesUsers
-from pytest_ltm._model.tokens import token_counter
+from pytest_ltm._model.agent import CAPABILITIES, Capabilities, ExpectedReply, Promised, Reply, SeparatesUsers
+from pytest_ltm._model.tokens import TokenCounter, token_counter
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm.agents._caller import MAX_MESSAGE_TOKENS
 from pytest_ltm.agents._capabilities import capabilities_of, is_prompted, protocol_members, takes_user
@@ -21,8 +21,8 @@ from pytest_ltm.agents._controls import Bias, ContextWindowAgent
 from pytest_ltm.agents._padding import PADDING_CAPABILITIES, Padding, padded_spec
 from pytest_ltm.agents._registry import EMBEDDED
 from pytest_ltm.agents._timestamped import Timing
-from pytest_ltm.agents._unbuilt import Offer, Remembering
-from pytest_ltm.agents.reader.memory_policies import count_tokens, make_memory
+from pytest_ltm.agents._unbuilt import FixedContext, Offer, Remembering
+from pytest_ltm.agents.reader.memory_policies import Memory, count_tokens, make_memory
 from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.fillers import answers_of, reply_of
 
@@ -30,13 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pytest_ltm._calls import ModelSpec
-    from pytest_ltm._model.agent import ExpectedReply
-    from pytest_ltm._model.tokens import TokenCounter
     from pytest_ltm._model.transcript import Exchange
     from pytest_ltm._storage.clock import Clock
     from pytest_ltm.agents._adapt import AgentSource
-    from pytest_ltm.agents._unbuilt import FixedContext
-    from pytest_ltm.agents.reader.memory_policies import Memory
 
 E = TypeVar("E", bound=events.Event)
 

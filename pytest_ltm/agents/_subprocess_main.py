@@ -38,14 +38,12 @@ from pytest_ltm._model.agent import CAPABILITIES, Reply, Usage
 from pytest_ltm._model.memory import check_operations
 from pytest_ltm._storage.clock import wall_time
 from pytest_ltm._storage.errors import AgentError, AgentFault, text_of
-from pytest_ltm.agents._adapt import allow_missing_keys, capabilities_of, dotted_source
+from pytest_ltm.agents._adapt import AgentSource, allow_missing_keys, capabilities_of, dotted_source
 from pytest_ltm.agents._capabilities import accepts_arguments, near_misses, user_kwargs
 from pytest_ltm.agents._hidden import can_hide_folders, hide_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-
-    from pytest_ltm.agents._adapt import AgentSource
 
 
 # The characters of a traceback that are told: its beginning and its end.

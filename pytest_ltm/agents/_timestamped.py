@@ -13,14 +13,12 @@ from msgspec import Struct
 from pytest_ltm._model.agent import CAPABILITIES, Announced, Prompted, TakesTurns
 from pytest_ltm._storage.clock import describe_duration
 from pytest_ltm._storage.errors import AgentError
-from pytest_ltm.agents._adapt import FreshPromptAgent, capabilities_of
+from pytest_ltm.agents._adapt import AgentSource, FreshPromptAgent, capabilities_of
 from pytest_ltm.agents._capabilities import protocol_members, user_kwargs
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
     from contextlib import AbstractContextManager
-
-    from pytest_ltm.agents._adapt import AgentSource
 
 
 # Capabilities that a timed agent has by itself, or does not take from the other one.

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm.agents.memory.chunks import Log, Span
 from pytest_ltm.agents.memory.reading import MemoryHit, Utterance
-from pytest_ltm.agents.memory.searching import Vectors, Words, fuse_rankings
+from pytest_ltm.agents.memory.searching import Embeds, Ranked, SearchIndex, Vectors, Words, fuse_rankings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pytest_ltm.agents.memory.parameters import MemorySettings
-    from pytest_ltm.agents.memory.searching import Embeds, Ranked, SearchIndex
     from pytest_ltm.agents.memory.time_ranges import Range
 
 

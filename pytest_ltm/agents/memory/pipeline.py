@@ -21,8 +21,8 @@ from pytest_ltm.agents._chat_agent import FRAME
 from pytest_ltm.agents.memory import roles
 from pytest_ltm.agents.memory.chunks import Span
 from pytest_ltm.agents.memory.memories import Memories, MemoryItem
-from pytest_ltm.agents.memory.reading import Utterance, shorten_to_tokens
-from pytest_ltm.agents.memory.thinker import PROMPTS, Replying, prompt_tokens
+from pytest_ltm.agents.memory.reading import MemoryHit, Utterance, shorten_to_tokens
+from pytest_ltm.agents.memory.thinker import PROMPTS, Replying, Task, Thinker, prompt_tokens
 from pytest_ltm.agents.memory.time_ranges import Range
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 
@@ -31,9 +31,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from pytest_ltm.agents.memory.parameters import MemorySettings
-    from pytest_ltm.agents.memory.reading import MemoryHit
     from pytest_ltm.agents.memory.searching import Embeds
-    from pytest_ltm.agents.memory.thinker import Task, Thinker
 
 
 R = TypeVar("R")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._language.json import NoJSON, fenced_blocks, json_values
 from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm.agents.memory.reading import shorten_to_tokens
+from pytest_ltm.agents.memory.reading import MemoryHit, Utterance, shorten_to_tokens
 from pytest_ltm.agents.memory.thinker import PROMPTS
 from pytest_ltm.agents.memory.time_ranges import Range, spoken_of
 from pytest_ltm.agents.reader.memory_policies import count_tokens
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from pytest_ltm._calls import ModelResponse
     from pytest_ltm._calls.completions import Message
-    from pytest_ltm.agents.memory.reading import MemoryHit, Utterance
 
 
 def _role_prompt(role: str, **parts: object) -> list[Message]:

@@ -13,15 +13,12 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 from pytest_ltm._model.agent import Reply, TakesTurns, Usage
 from pytest_ltm._storage.errors import AgentError, AgentFault, describe_error
 from pytest_ltm.agents._capabilities import takes_user
-from pytest_ltm.agents.memory.reading import MemoryHit, Utterance
-from pytest_ltm.agents.memory.thinker import Replying
+from pytest_ltm.agents.memory.reading import MemoryHit, Reading, Role, Utterance
+from pytest_ltm.agents.memory.thinker import Replying, Thinker
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
-
-    from pytest_ltm.agents.memory.reading import Reading, Role
-    from pytest_ltm.agents.memory.thinker import Thinker
 
 
 VERSION = 2

@@ -5,15 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
-from typing import TYPE_CHECKING
 
-from pytest_ltm._language.dates import DAYS, dated_stretches, yearless_dates
+from pytest_ltm._language.dates import DAYS, DateRange, dated_stretches, yearless_dates
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm.agents.reader.history_qa import split_date
 from pytest_ltm.agents.reader.notes import SMALL_NUMBERS
-
-if TYPE_CHECKING:
-    from pytest_ltm._language.dates import DateRange
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._language.clauses import split_sentences
 from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm.agents.reader.notes import WORDS, Topic, first_match, word_pattern
+from pytest_ltm.agents.reader.notes import WORDS, IncomingTurn, ReaderNotebook, Topic, first_match, word_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNotebook
 
 
 _SOURCE = (

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._language.numbers import NUMBERS
 from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm.agents.reader.notes import COMMON, WORDS, Topic, first_match
+from pytest_ltm.agents.reader.notes import COMMON, WORDS, IncomingTurn, ReaderNotebook, Topic, first_match
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNotebook
 
 
 _WANTED = lazy_pattern(

@@ -7,12 +7,10 @@ import re
 from typing import TYPE_CHECKING, TypeAlias
 
 from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm.agents.reader.notes import WORDS, Topic, nearest_line, note_stems
+from pytest_ltm.agents.reader.notes import WORDS, IncomingTurn, ReaderNotebook, Topic, nearest_line, note_stems
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
-
-    from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNotebook
 
 
 _WORLD = lazy_pattern(

@@ -18,13 +18,11 @@ from typing import TYPE_CHECKING
 from pytest_ltm._language.clauses import split_sentences
 from pytest_ltm._language.dates import DAYS, MONTHS
 from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm.agents.reader.notes import COMMON, SMALL_NUMBERS, WORDS
+from pytest_ltm.agents.reader.notes import COMMON, SMALL_NUMBERS, WORDS, IncomingTurn, ReaderNote, ReaderNotebook
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
-
-    from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNote, ReaderNotebook
 
 
 USER, ASSISTANT = "I", "you"

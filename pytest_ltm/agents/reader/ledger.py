@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm._language.dates import MONTH_PATTERN, month_number
 from pytest_ltm._language.numbers import NUMBERS
 from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm.agents.reader.notes import WORDS, Topic
+from pytest_ltm.agents.reader.notes import WORDS, IncomingTurn, ReaderNotebook, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-
-    from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNotebook
 
 
 _OWN = {

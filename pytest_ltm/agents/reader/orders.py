@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
 
 from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm.agents.reader.notes import SMALL_NUMBERS, WORDS, Topic, first_match
-
-if TYPE_CHECKING:
-    from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNotebook
-
+from pytest_ltm.agents.reader.notes import SMALL_NUMBERS, WORDS, IncomingTurn, ReaderNotebook, Topic, first_match
 
 _ASKED = lazy_pattern(r"\bwhat\b|\bjson\b|\bwhich\b|\btell me\b", re.IGNORECASE)
 _NUMBER = rf"\b(\d{{1,6}}|{'|'.join(SMALL_NUMBERS)})"

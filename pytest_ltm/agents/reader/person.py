@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
 
 from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm.agents.reader.notes import WORDS, Topic, first_match, word_pattern
-
-if TYPE_CHECKING:
-    from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNotebook
-
+from pytest_ltm.agents.reader.notes import WORDS, IncomingTurn, ReaderNotebook, Topic, first_match, word_pattern
 
 _LIKING = lazy_pattern(r"\b(?:favou?rite|prefer|like|love|please[sd]?)\b", re.IGNORECASE)
 _COLOUR = lazy_pattern(r"\bcolou?rs?\b", re.IGNORECASE)

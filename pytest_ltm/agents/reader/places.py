@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from pytest_ltm._language.numbers import NUMBERS
 from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm.agents.reader.notes import WORDS, Topic, first_match, word_pattern
-
-if TYPE_CHECKING:
-    from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNotebook
-
+from pytest_ltm.agents.reader.notes import WORDS, IncomingTurn, ReaderNotebook, Topic, first_match, word_pattern
 
 _KNOWN = {thing: str(value) for thing, value in WORDS["known"].items()}
 _THING = rf"(?:{'|'.join(_KNOWN)})"

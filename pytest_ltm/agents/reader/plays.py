@@ -8,12 +8,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm.agents.reader.notes import UNDERSTOOD, WORDS, Topic, word_pattern
+from pytest_ltm.agents.reader.notes import UNDERSTOOD, WORDS, IncomingTurn, ReaderNotebook, Topic, word_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNotebook
 
 
 _LINE = lazy_pattern(

@@ -8,16 +8,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from pytest_ltm._storage.errors import AgentError
-from pytest_ltm.agents.reader.memory_policies import Memory, make_memory
-from pytest_ltm.locales import ENGLISH, detect_language, load_language
+from pytest_ltm.agents.reader.memory_policies import Memory, Retrieving, make_memory
+from pytest_ltm.locales import ENGLISH, Language, detect_language, load_language
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
 
-    from pytest_ltm.agents.reader.memory_policies import Retrieving
     from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNotebook
-    from pytest_ltm.locales import Language
 
 
 _LANGUAGE, _SAID = "language", "said"
