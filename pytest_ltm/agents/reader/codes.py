@@ -8,29 +8,17 @@ from itertools import permutations
 from operator import methodcaller
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm.agents.reader.notes import WORDS, IncomingTurn, ReaderNotebook, Topic
+from pytest_ltm.agents.reader.notes import WORDS, IncomingTurn, Patterns, ReaderNotebook, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 
-_NAME = r"(?-i:[A-Z]\w+)"
-_DATE = r"\d{1,2} (?-i:[A-Z][a-z]+)"
-_GREETING = lazy_pattern(
-    rf"(?:^|(?<=\] ))(?:(?:it's|this is|hi,) )?(?P<who>{_NAME})(?: (?:here|speaking|again|now))?"
-    rf"(?:, (?:on|it is) (?P<day>{_DATE}))?: ",
-    re.IGNORECASE,
-)
-_KEPT = lazy_pattern(
-    r"\b(?:in confidence|between you and me|your ears only|trusting you with this|confidentially|privately):",
-    re.IGNORECASE,
-)
-_UNTIL = lazy_pattern(rf"\b(?:before|until|from) ({_DATE})", re.IGNORECASE)
-_FRIEND = lazy_pattern(rf"\b(?:only|but|with|except) ({_NAME})", re.IGNORECASE)
-_FORGET = lazy_pattern(r"\bforget what each of us told you, and who may know\b", re.IGNORECASE)
+_RE = Patterns("codes")
+
+
 # How it is told, and how it is asked for.
-_THINGS = [tuple(lazy_pattern(one, re.IGNORECASE) for one in said_and_asked) for said_and_asked in WORDS["secrets"]]
+_THINGS = _RE.compile_group(WORDS["secrets"], "(?i)")
 _TOLD = "confidence"
 
 
@@ -42,10 +30,10 @@ class Secrets:
         if not turn.is_brief:
             return None
         text = turn.said or turn.text
-        if _FORGET.search(text):
+        if _RE.forget.search(text):
             notes.drop(_TOLD)
             return "Forgotten."
-        greeting = _GREETING.search(text)
+        greeting = _RE.greeting.search(text)
         if greeting is None:
             return None
         rest = text[greeting.end() :]
@@ -57,7 +45,7 @@ class Secrets:
 def _note_secret(who: str, text: str, turn: IncomingTurn, notes: ReaderNotebook) -> bool:
     for number, (told, _) in enumerate(_THINGS):
         if match := told.search(text):
-            until, friend = _UNTIL.search(text), _FRIEND.search(text, match.end())
+            until, friend = _RE.until.search(text), _RE.friend.search(text, match.end())
             notes.add(
                 turn,
                 _TOLD,
@@ -65,7 +53,7 @@ def _note_secret(who: str, text: str, turn: IncomingTurn, notes: ReaderNotebook)
                     "thing": number,
                     "owner": who,
                     "value": match[1],
-                    "open": _KEPT.search(text) is None,
+                    "open": _RE.kept.search(text) is None,
                     "friend": friend[1] if friend else "",
                     "until": _day_of_year(until[1]) if until else 0,
                 },
@@ -97,21 +85,16 @@ def _day_of_year(text: str) -> int:
         return 0
 
 
-_LANGUAGE = lazy_pattern(r"\b(?:[Ii]n|into|of|teach you) (?P<name>[A-Z]\w+)")
-_KIN = lazy_pattern(r"\bteach you (?P<name>[A-Z]\w+), which is built \w+ like (?P<other>[A-Z]\w+)")
-_QUOTED = lazy_pattern(r"(?<!\w)'([a-z]+(?: [a-z]+)*)'(?!\w)")
-
-
 class Languages(Topic):
     """Keeps examples of languages, and puts new phrases together from their parts."""
 
     kinds = ("example", "kin")
-    about = lazy_pattern(r"'[a-z]+ [a-z ]+'")
-    forgets = lazy_pattern(r"\bforget the languages? that I taught you\b", re.IGNORECASE)
+    about = _RE.about_languages
+    forgets = _RE.forgets_languages
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note examples, each a phrase and its form in either order, or answer a question for a form."""
-        named, quoted = _LANGUAGE.search(turn.text), _QUOTED.findall(turn.text)
+        named, quoted = _RE.language.search(turn.text), _RE.quoted.findall(turn.text)
         if named is None or not quoted:
             return None
         if len(quoted) == 1:
@@ -119,7 +102,7 @@ class Languages(Topic):
         pairs = [sorted(pair, key=_WORDS, reverse=True) for pair in zip(quoted[::2], quoted[1::2], strict=False)]
         if any(_WORDS(form) or not _WORDS(gloss) for gloss, form in pairs):
             return None
-        if alike := _KIN.search(turn.text):
+        if alike := _RE.kin.search(turn.text):
             notes.add(turn, "kin", [alike["name"], alike["other"]])
         for gloss, form in pairs:
             notes.add(turn, "example", [named["name"], gloss, form])
@@ -185,14 +168,6 @@ def _order_affixes(affixes: Sequence[str], shown: Iterable[str]) -> str:
     )
 
 
-_CODE = lazy_pattern(r"\b[a-z]{2,8}\d{2,4}\b")
-_THING = lazy_pattern(
-    r"\b(?!(?:It|That|What|Here|There|Let|He|She)'s)(?P<owner>(?:[A-Z]\w+ )?[A-Z]\w+)'s (?P<thing>[a-z]+(?: [a-z]+)?)"
-)
-_OVER = lazy_pattern(
-    r"\b(?:no longer|any more|anymore|used to|was once|is over|has been changed|was changed|don't use)\b"
-)
-_SAME = lazy_pattern(r"\b(?:code|opens?|type|works)\b")
 _BOTH = 2
 
 
@@ -200,16 +175,16 @@ class Codes(Topic):
     """Keeps what is said of codes, and looks up that of a thing, also by things that have the same one."""
 
     kinds = ("code",)
-    about = lazy_pattern(r"'s [a-z]")
-    forgets = lazy_pattern(r"\bforget all the codes\b", re.IGNORECASE)
+    about = _RE.about_codes
+    forgets = _RE.forgets_codes
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a code or that two are the same, or answer a question once anything of the kind was told."""
-        things = [(match["owner"], match["thing"]) for match in _THING.finditer(turn.text)]
-        codes = _CODE.findall(turn.text)
-        linked = not codes and len(things) == _BOTH and _SAME.search(turn.text) is not None
+        things = [(match["owner"], match["thing"]) for match in _RE.thing.finditer(turn.text)]
+        codes = _RE.code.findall(turn.text)
+        linked = not codes and len(things) == _BOTH and _RE.same.search(turn.text) is not None
         if things and (len(codes) == 1 or linked):
-            if not _OVER.search(turn.text):
+            if not _RE.over.search(turn.text):
                 notes.add(turn, "code", [things, codes])
             return "Noted."
         if len(things) == 1 and not codes and next(notes.visible("code"), None):

@@ -8,49 +8,37 @@ from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._language.numbers import NUMBERS
-from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm.agents.reader.notes import COMMON, WORDS, IncomingTurn, ReaderNotebook, Topic, first_match
+from pytest_ltm.agents.reader.notes import COMMON, WORDS, IncomingTurn, Patterns, ReaderNotebook, Topic, first_match
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-_WANTED = lazy_pattern(
-    r"\b(?:remind me|give me a nudge|tell me)(?P<when> [^.!?]*?)? to (?P<task>[a-z]+ the (?P<thing>[a-z]+))",
-    re.IGNORECASE,
-)
-_ABOUT = lazy_pattern(r"\bthe reminder about the (\w+)", re.IGNORECASE)
-_OFF = lazy_pattern(r"\b(?:cancel|drop|forget|scrap) the reminder\b", re.IGNORECASE)
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_DAY = lazy_pattern(rf"\b(?:every|each) ({'|'.join(_DAYS)})\b")
-_EVERY = lazy_pattern(r"\bevery (\d+) minutes\b|\beach time (\d+) minutes\b")
-_CLOCK = lazy_pattern(
-    r"\b(?P<hour>\d{1,2}):(?P<minute>\d\d)(?: (?P<half>[ap]m))?"
-    r"|\b(?P<past>half past )?(?P<word>[a-z]+) in the (?P<part>morning|evening)"
-)
+_IN_WORDS = "second third fourth fifth sixth seventh eighth ninth tenth".split()  # noqa: SIM905
+_RE = Patterns("errands", DAYS=_DAYS, ORDINALS=_IN_WORDS)
 _LENGTHS = {
     "three quarters of an hour": 45,
     "an hour and a half": 90,
     "two and a half hours": 150,
     "a day and two hours": 1560,
 }
-_LENGTH = lazy_pattern(r"\b(\w+) (minutes?|hours?)\b")
 
 
 class Reminders(Topic):
     """Keeps what it is to remind of and when, and adds to a reply what has become due since it replied last."""
 
     kinds = ("reminder", "reminded")
-    about = lazy_pattern(r"\b(?:remind|reminders?|nudge|tell me)\b", re.IGNORECASE)
-    forgets = lazy_pattern(r"\bforget all reminders\b", re.IGNORECASE)
+    about = _RE.about_reminders
+    forgets = _RE.forgets_reminders
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a reminder that is wanted, moved or called off."""
         if turn.now is None:
             return None
-        about, wanted = _ABOUT.search(turn.text), _WANTED.search(turn.text)
+        about, wanted = _RE.about.search(turn.text), _RE.wanted.search(turn.text)
         if about is not None:
-            when = {} if _OFF.search(turn.text) else _named_moment(turn.text.lower(), turn.now)
+            when = {} if _RE.off.search(turn.text) else _named_moment(turn.text.lower(), turn.now)
             notes.add(turn, "reminder", {"thing": about[1], "when": when})
             return "As you wish."
         when = _named_moment(turn.text.lower(), turn.now) if wanted else {}
@@ -94,11 +82,11 @@ def _falls_between(when: Mapping[str, Any], since: float, now: float) -> bool:
 
 def _named_moment(text: str, now: float) -> dict[str, float]:
     """Return the first moment that a text names, and after how many seconds it comes again, 0: never."""
-    often, weekly = _EVERY.search(text), _DAY.search(text)
+    often, weekly = _RE.every.search(text), _RE.day.search(text)
     if often:
         every = 60.0 * int(often[1] or often[2])
         return {"first": now + every, "every": every}
-    clock = _CLOCK.search(text)
+    clock = _RE.clock.search(text)
     if clock is None:
         minutes = _minutes_in(text)
         return {"first": now + 60.0 * minutes, "every": 0.0} if minutes else {}
@@ -125,32 +113,10 @@ def _minutes_in(text: str) -> int:
     known = next((minutes for said, minutes in _LENGTHS.items() if said in text), 0)
     if known:
         return known
-    for number, unit in _LENGTH.findall(text):
+    for number, unit in _RE.length.findall(text):
         if number.isdecimal() or number in NUMBERS:
             return int(NUMBERS.get(number, 0) or number) * (60 if unit.startswith("hour") else 1)
     return 0
-
-
-_QUOTED = (
-    lazy_pattern(r"\"(.{8,600})\"", re.DOTALL),
-    lazy_pattern(r"[“„](.{8,600})[”“]", re.DOTALL),
-    lazy_pattern(r"(?<!\w)['‘](.{8,600})['’](?!\w)", re.DOTALL),
-)
-_SIGNED = lazy_pattern(r"\s*[-–—]\s*\S")
-_A_QUOTE = lazy_pattern(
-    r"\b(?:quote|quotation|line|words|saying|sentence|what I made|my (?:play|novel|sketch|second act)|I am writing)\b",
-    re.IGNORECASE,
-)
-_NAME = lazy_pattern(r"(?<=[^.!?:]\s)[A-Z][\w.’-]+(?:\s+(?:[a-z]{2,3}\s+)?[A-Z][\w.’-]*)*")
-_ADD = lazy_pattern(r"\b(?:append|add|attach|recite|put|include|write)\b", re.IGNORECASE)
-_REPLY = lazy_pattern(r"\b(?:repl(?:y|ies)|responses?|messages?|statements?|answers?)\b", re.IGNORECASE)
-_FORGET = lazy_pattern(r"^[^\"'“]{0,60}\b(?:forget|disregard|cancel)\b", re.IGNORECASE)
-_IN_WORDS = "second third fourth fifth sixth seventh eighth ninth tenth".split()  # noqa: SIM905
-_ORDINAL = lazy_pattern(
-    rf"\b(\d{{1,4}})(?:st|nd|rd|th)\b|\breply number (\d{{1,4}})\b|\bnext (\d{{1,4}})\b|\b({'|'.join(_IN_WORDS)})\b",
-    re.IGNORECASE,
-)
-_LATER = lazy_pattern(r"\bnew message\b|\bafter the next\b", re.IGNORECASE)
 
 
 class Instructions:
@@ -171,7 +137,7 @@ class Instructions:
 
 
 def _forget_errand(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-    if not (_FORGET.search(turn.text) and _ADD.search(turn.text) and _REPLY.search(turn.text)):
+    if not (_RE.forget.search(turn.text) and _RE.add.search(turn.text) and _RE.reply.search(turn.text)):
         return None
     notes.drop("instruction")
     return "Forgotten."
@@ -180,24 +146,24 @@ def _forget_errand(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
 def _note_instruction(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
     """Note which reply the quote belongs to; the reply to the instruction counts unless it says otherwise."""
     words = turn.text
-    number = _ORDINAL.search(words)
-    if number is None or not (_ADD.search(words) and _A_QUOTE.search(words) and _REPLY.search(words)):
+    number = _RE.ordinal.search(words)
+    if number is None or not (_RE.add.search(words) and _RE.a_quote.search(words) and _RE.reply.search(words)):
         return None
     count_text = next(count_text for count_text in number.groups() if count_text)
     nth = int(count_text) if count_text.isdigit() else _IN_WORDS.index(count_text.lower()) + 2
-    due = turn.position + (nth if _LATER.search(words) else nth - 1)
+    due = turn.position + (nth if _RE.later.search(words) else nth - 1)
     notes.add(turn, "instruction", {"due": due, "text": words})
     return "I will."
 
 
 def _note_quote(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-    match = first_match(_QUOTED, turn.text)
+    match = first_match(_RE["quoted"], turn.text)
     if match is None:
         return None
     rest = f"{turn.text[: match.start()]}{turn.text[match.end() :]}"
-    signed = match.start() == 0 and _SIGNED.match(turn.text, match.end())
-    author = max(_NAME.findall(rest), key=len, default="")
-    if not author or not (signed or _A_QUOTE.search(rest)):
+    signed = match.start() == 0 and _RE.signed.match(turn.text, match.end())
+    author = max(_RE.name.findall(rest), key=len, default="")
+    if not author or not (signed or _RE.a_quote.search(rest)):
         return None
     notes.add(turn, "quote", {"author": author, "quote": match.group(1)})
     return "Noted."
@@ -207,24 +173,12 @@ def _quote_by(order: str, notes: ReaderNotebook) -> str | None:
     """Return the newest quote whose author the instruction names; the newest of all if it names none of them."""
     quotes = [note.content for note in notes.visible("quote")]
     named = [quote for quote in quotes if quote["author"] in order]
-    return next((str(quote["quote"]) for quote in named or ([] if _NAME.search(order) else quotes)), None)
+    return next((str(quote["quote"]) for quote in named or ([] if _RE.name.search(order) else quotes)), None)
 
 
 # --- Rules such as "whenever I mention X, say Y": kept, and followed when a message is about X.
 
-_RULE = lazy_pattern(
-    r"\b(?:whenever|each time(?: that)?|every time(?: that)?|as soon as)\s+(?P<when>I\b.{2,200}?),?\s+"
-    r"(?:then |please |you |just |are to |I want you to )*"
-    r"(?:say|reply with|answer with)\b[^\"':]{0,30}:\s*(?P<quote>[\"'])(?P<say>.{3,400})(?P=quote)\s*$",
-    re.IGNORECASE | re.DOTALL,
-)
-# Begins what somebody else says in a play of roles: rules are for what the user says.
-_ELSE = lazy_pattern(r"[A-Z][a-z]+: ")
-_MENTION = lazy_pattern(r"\bmention (?:the |my )?(.+)", re.IGNORECASE | re.DOTALL)
-_MEANT = [(lazy_pattern(waits), lazy_pattern(means)) for waits, means in WORDS["rules"].items()]
-_WORD_QUOTED = lazy_pattern(r"'([^']+)'")
-_WORD = lazy_pattern(r"[^\W\d_]+")
-_RUNS = lazy_pattern(r"(.)\1+")
+_MEANT = _RE.compile_group([list(both) for both in WORDS["rules"].items()])
 # The least share of a message's telling words that the rule names too, where it does not say "mention".
 _ABOUT_IT = 0.25
 # Characters of the longest message that is held against rules that do not say "mention".
@@ -235,17 +189,15 @@ class TriggerResponse(Topic):
     """Keeps rules and says the sentence of the newest one that a message is about."""
 
     kinds = ("rule",)
-    forgets = lazy_pattern(
-        r"^\W*(?:\w+ ){0,3}?(?:cancel|forget|drop|disregard)\b.*\bsay\b.*\bwhenever\b", re.IGNORECASE
-    )
+    forgets = _RE.forgets_trigger_response
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a rule, or follow one."""
-        match = _RULE.search(html.unescape(turn.text))
+        match = _RE.rule.search(html.unescape(turn.text))
         if match is not None:
             notes.add(turn, "rule", {"when": match["when"], "say": match["say"]})
             return "I will."
-        if _ELSE.match(turn.text):
+        if _RE.another_speaks.match(turn.text):
             return None
         rules = (note.content for note in notes.visible("rule"))
         return next((rule["say"] for rule in rules if _matches_rule(rule["when"], turn.text)), None)
@@ -253,7 +205,7 @@ class TriggerResponse(Topic):
 
 def _matches_rule(when: str, text: str) -> bool:
     """Tell whether a message is what a rule waits for."""
-    mention = _MENTION.search(when)
+    mention = _RE.mention.search(when)
     if mention is not None:
         return re.search(rf"\b{re.escape(mention[1].strip())}\b", text, re.IGNORECASE) is not None
     if len(text) > _SHORT:
@@ -261,19 +213,19 @@ def _matches_rule(when: str, text: str) -> bool:
     for waits, means in _MEANT:
         if waits.search(when):
             return means.search(text) is not None
-    quoted = _WORD_QUOTED.findall(when)
+    quoted = _RE.word_quoted.findall(when)
     if quoted:
-        return _squeeze_letters(quoted[0]) in {_squeeze_letters(word) for word in _WORD.findall(text)}
+        return _squeeze_letters(quoted[0]) in {_squeeze_letters(word) for word in _RE.word.findall(text)}
     spoken_words, wanted = _telling_words(text), _telling_words(when)
     return bool(spoken_words) and len(spoken_words & wanted) >= _ABOUT_IT * len(spoken_words)
 
 
 def _squeeze_letters(word: str) -> str:
     """Return the letters of a word, those in a row once: `Achooo!` and `achoo` are the same."""
-    return _RUNS.sub(r"\1", "".join(_WORD.findall(word)).lower())
+    return _RE.runs.sub(r"\1", "".join(_RE.word.findall(word)).lower())
 
 
 def _telling_words(text: str) -> frozenset[str]:
     return frozenset(
-        re.sub(r"(?:ing|s)$", "", word) for word in _WORD.findall(text.lower()) if word not in COMMON["rule"]
+        re.sub(r"(?:ing|s)$", "", word) for word in _RE.word.findall(text.lower()) if word not in COMMON["rule"]
     )

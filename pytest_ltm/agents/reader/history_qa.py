@@ -17,32 +17,39 @@ from typing import TYPE_CHECKING
 
 from pytest_ltm._language.clauses import split_sentences
 from pytest_ltm._language.dates import DAYS, MONTHS
-from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm.agents.reader.notes import COMMON, SMALL_NUMBERS, WORDS, IncomingTurn, ReaderNote, ReaderNotebook
+from pytest_ltm.agents.reader.notes import (
+    COMMON,
+    SMALL_NUMBERS,
+    WORDS,
+    IncomingTurn,
+    Patterns,
+    ReaderNote,
+    ReaderNotebook,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
 
+NUMBERS = SMALL_NUMBERS | {"couple of": 2, "a couple of": 2, "few": 3, "a few": 3}
+_NEAR = {"yesterday": -1, "last night": -1, "today": 0, "tonight": 0, "this morning": 0, "tomorrow": 1}
+_RE = Patterns(
+    "history_qa", DAYS=DAYS, MONTHS=MONTHS, NEAR=_NEAR, COUNT=[r"\d{1,3}", *NUMBERS],
+    NUMBER=[r"\$?\d[\d,.]*%?", *sorted((n for n in NUMBERS if n not in {"a", "an"}), key=len, reverse=True)],
+)  # fmt: skip
 USER, ASSISTANT = "I", "you"
 """The speakers of a chat, as the user names them."""
 _MONTH = {name[:3].lower(): number for number, name in enumerate(MONTHS, start=1)}
-_BRACKET = lazy_pattern(r"\s*\[([^\[\]\n]{6,40})\]\s*")
-_YEAR_FIRST = lazy_pattern(r"(\d{4})[/-](\d{1,2})[/-](\d{1,2})(?!\d)")
-_DAY_FIRST = lazy_pattern(r"(\d{1,2})\s+([A-Za-z]{3,9}),?\s+(\d{4})\b")
-_MONTH_FIRST = lazy_pattern(r"([A-Za-z]{3,9})\s+(\d{1,2}),?\s+(\d{4})\b")
-_SPEAKER = lazy_pattern(r"([A-Z][\w.’'-]*(?: [A-Z][\w.’'-]*){0,3}): ")
-_SIDES = lazy_pattern(r"I said: (?P<user>.*?)(?:\nYou said: (?P<assistant>.*))?\Z", re.DOTALL)
 
 
 def read_date(text: str) -> date | None:
     """Return the day that a text names, None if it names none; the month in letters or the year first."""
-    if match := _YEAR_FIRST.search(text):
+    if match := _RE.year_first.search(text):
         year, month, day = (int(part) for part in match.groups())
-    elif match := _DAY_FIRST.search(text):
+    elif match := _RE.day_first.search(text):
         day, month, year = int(match[1]), _MONTH.get(match[2][:3].lower(), 0), int(match[3])
-    elif match := _MONTH_FIRST.search(text):
+    elif match := _RE.month_first.search(text):
         day, month, year = int(match[2]), _MONTH.get(match[1][:3].lower(), 0), int(match[3])
     else:
         return None
@@ -54,25 +61,25 @@ def read_date(text: str) -> date | None:
 
 def split_date(text: str) -> tuple[date | None, str]:
     """Return the date in brackets at the beginning of a message, None if there is none, and the rest."""
-    match = _BRACKET.match(text)
+    match = _RE.bracket.match(text)
     when = read_date(match[1]) if match else None
     return (None, text) if match is None or when is None else (when, text[match.end() :])
 
 
 def is_told(rest: str) -> bool:
     """Return whether what stands after a date tells what was said then; else it is a question asked at that date."""
-    return _SPEAKER.match(rest) is not None or _SIDES.match(rest) is not None
+    return _RE.speaker.match(rest) is not None or _RE.sides.match(rest) is not None
 
 
 def iter_sayings(rest: str, reply: str) -> Iterator[tuple[str, str]]:
     """Yield who said what; a told message without speakers is the user's, and its reply the assistant's."""
-    if sides := _SIDES.match(rest):
+    if sides := _RE.sides.match(rest):
         yield USER, sides["user"]
         yield ASSISTANT, sides["assistant"] or ""
-    elif _SPEAKER.match(rest):
+    elif _RE.speaker.match(rest):
         speaker, text = "", ""
         for line in rest.split("\n"):
-            match = _SPEAKER.match(line)
+            match = _RE.speaker.match(line)
             if match is None:
                 text += f"\n{line}"
                 continue
@@ -87,7 +94,6 @@ def iter_sayings(rest: str, reply: str) -> Iterator[tuple[str, str]]:
 
 # --- Words of a told history: stems that forgive endings, and which words carry no meaning.
 
-WORD = lazy_pattern(r"[^\W_]+(?:['’][^\W_]+)*")
 _IRREGULAR = {form: word for word, forms in WORDS["irregular"].items() for form in forms.split()}
 _COMMON = COMMON["history"]
 
@@ -106,7 +112,7 @@ def rough_stem(word: str) -> str:
 
 def content_stem_list(text: str) -> list[str]:
     """Return the stems of the words that carry meaning, in order."""
-    return [rough_stem(word) for word in WORD.findall(text.lower()) if word not in _COMMON]
+    return [rough_stem(word) for word in _RE.word.findall(text.lower()) if word not in _COMMON]
 
 
 PASSAGE = 320
@@ -238,19 +244,8 @@ def iter_passages(text: str) -> Iterator[str]:
 
 # --- When that was which somebody told of on a day (yesterday, last week, two months ago); how far days lie apart.
 
-NUMBERS = SMALL_NUMBERS | {"couple of": 2, "a couple of": 2, "few": 3, "a few": 3}
 UNITS = {"day": 1, "week": 7, "month": 30.44, "year": 365.25}
 """Days of each."""
-_COUNT = r"\d{1,3}|a couple of|a few|couple of|few|" + "|".join(NUMBERS)
-_AGO = lazy_pattern(rf"\b({_COUNT})\s+(day|week|month|year)s?\s+(?:ago|back|before)\b", re.IGNORECASE)
-_WEEKDAY = lazy_pattern(rf"\b(last|this past|past|on|this|next)\s+({'|'.join(DAYS)})\b", re.IGNORECASE)
-_STEP = lazy_pattern(
-    r"\b(last|past|this|next|this past|coming)\s+(week|weekend|month|year|summer|winter|fall|spring)\b", re.IGNORECASE
-)
-_NAMED = lazy_pattern(rf"\b(?:in|on|since|until|of)\s+((?:{'|'.join(MONTHS)})(?:\s+\d{{1,2}}(?:st|nd|rd|th)?)?)\b")
-_YEAR = lazy_pattern(r"\b(?:in|since|back in|of)\s+((?:19|20)\d\d)\b")
-_NEAR = {"yesterday": -1, "last night": -1, "today": 0, "tonight": 0, "this morning": 0, "tomorrow": 1}
-_NEARBY = lazy_pattern(rf"\b({'|'.join(_NEAR)})\b", re.IGNORECASE)
 
 
 def format_day(day: date) -> str:
@@ -265,7 +260,7 @@ def date_of_event(text: str, told: date) -> str | None:
 
 
 def _date_ago(text: str, told: date) -> str | None:
-    match = _AGO.search(text)
+    match = _RE.ago.search(text)
     if match is None:
         return None
     count = int(match[1]) if match[1].isdecimal() else NUMBERS[match[1].lower()]
@@ -282,12 +277,12 @@ def _date_ago(text: str, told: date) -> str | None:
 
 
 def _date_nearby(text: str, told: date) -> str | None:
-    match = _NEARBY.search(text)
+    match = _RE.nearby.search(text)
     return format_day(told + timedelta(days=_NEAR[match[1].lower()])) if match else None
 
 
 def _on_weekday(text: str, told: date) -> str | None:
-    match = _WEEKDAY.search(text)
+    match = _RE.weekday.search(text)
     if match is None:
         return None
     side = "after" if match[1].lower() in {"this", "next"} else "before"
@@ -295,7 +290,7 @@ def _on_weekday(text: str, told: date) -> str | None:
 
 
 def _by_step(text: str, told: date) -> str | None:
-    match = _STEP.search(text)
+    match = _RE.step.search(text)
     if match is None:
         return None
     way, unit = match[1].lower(), match[2].lower()
@@ -308,9 +303,9 @@ def _by_step(text: str, told: date) -> str | None:
 
 
 def _named_month(text: str, told: date) -> str | None:
-    if match := _YEAR.search(text):
+    if match := _RE.year.search(text):
         return match[1]
-    match = _NAMED.search(text)
+    match = _RE.named.search(text)
     if match is None or match[1] == "May":
         return None
     month = MONTHS.index(match[1].split()[0]) + 1
@@ -326,31 +321,6 @@ def days_apart(earlier: date, later: date, unit: str) -> str:
     """Return how far two days lie apart in days, weeks, months or years, rounded."""
     count = round(abs((later - earlier).days) / UNITS[unit])
     return f"{count} {unit}{'s' * (count != 1)}"
-
-
-_ABOUT = lazy_pattern(r"[^:?]{0,60}\bconversations?\b[^:?]{0,40}:\s")
-_CHOICE = lazy_pattern(r"\(([a-h])\)\s+(.+?)(?=\s*\([a-h]\)\s|\s*\Z)", re.DOTALL)
-_SHORT = lazy_pattern(r"\bshort (?:phrase|answer)\b|\bfew words\b|\bone word\b|\bbriefly\b", re.IGNORECASE)
-_ELAPSED = lazy_pattern(
-    r"\bhow (?:many|much) (?P<unit>day|week|month|year)s?\b.*\b(?:ago|since|pass(?:ed)?|between|before|after|from|"
-    r"elapsed|when)\b|\bhow long (?:ago|has it been|had it been)\b",
-    re.IGNORECASE,
-)
-_ORDER = lazy_pattern(r"\b(?:first|earlier|earliest|last|later|latest|most recently)\b.*\bor\b", re.IGNORECASE)
-_WHEN = lazy_pattern(r"\W*(?:\w+\W+){0,2}?(?:when|(?:what|which) (?:date|day|month|year))\b", re.IGNORECASE)
-_AMOUNT = lazy_pattern(
-    r"\bhow (?:long|old|much|often|many|far|tall|big)\b|\bwhat (?:time|percentage|age)\b", re.IGNORECASE
-)
-_YES_NO = lazy_pattern(
-    r"\W*(?:[A-Z]\w+, )?(?:is|are|was|were|do|does|did|has|have|had|can|could|would|will|should)\b", re.IGNORECASE
-)
-_WHO = lazy_pattern(r"\b(?:who|whom|whose)\b", re.IGNORECASE)
-_WHERE = lazy_pattern(
-    r"\bwhere\b|\b(?:what|which) (?:\w+ )?(?:city|country|place|state|town|store|shop)\b", re.IGNORECASE
-)
-_SEVERAL = lazy_pattern(
-    r"\b(?:what|which)\s+(?:(?:are|were|kinds? of|types? of|other|different|\w+)\s+)?\w{3,}s\b", re.IGNORECASE
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,44 +343,44 @@ class ParsedQuestion:
     @property
     def unit(self) -> str:
         """The unit that elapsed time is wanted in, `day` where it does not say."""
-        match = _ELAPSED.search(self.text)
+        match = _RE.elapsed.search(self.text)
         return (match["unit"] or "day").lower() if match else "day"
 
 
 def is_about_a_conversation(text: str) -> bool:
     """Return whether a text begins by saying that it is about a conversation, such as `About our conversation: `."""
-    return _ABOUT.match(text) is not None
+    return _RE.about.match(text) is not None
 
 
 def parse_question(message: str) -> ParsedQuestion:
     """Return what a message asks."""
     at, rest = split_date(message)
-    about = _ABOUT.match(rest)
+    about = _RE.about.match(rest)
     rest = rest[about.end() :] if about else rest
-    choices = tuple((match[1], match[2].strip()) for match in _CHOICE.finditer(rest))
+    choices = tuple((match[1], match[2].strip()) for match in _RE.choice.finditer(rest))
     end = rest.rfind("?", 0, rest.find("(a)") if choices else len(rest))
     text = rest[: end + 1] if end >= 0 else rest
     kind = "choice" if len(choices) > 1 else _question_kind(text)
     return ParsedQuestion(
-        text, kind, bool(_SHORT.search(rest)), kind == "what" and bool(_SEVERAL.match(text)), at, choices
+        text, kind, bool(_RE.short.search(rest)), kind == "what" and bool(_RE.several.match(text)), at, choices
     )
 
 
 def _question_kind(text: str) -> str:
-    if _ELAPSED.search(text):
+    if _RE.elapsed.search(text):
         return "elapsed"
-    if _ORDER.search(text) and re.match(r"\W*(?:which|who|what|did)", text, re.IGNORECASE):
+    if _RE.order.search(text) and re.match(r"\W*(?:which|who|what|did)", text, re.IGNORECASE):
         return "order"
     tried = {
-        "when": _WHEN.match, "yes or no": _YES_NO.match, "amount": _AMOUNT.search, "who": _WHO.search,
-        "where": _WHERE.search,
+        "when": _RE.when.match, "yes or no": _RE.yes_no.match, "amount": _RE.amount.search, "who": _RE.who.search,
+        "where": _RE.where.search,
     }  # fmt: skip
     return next((kind for kind, asks in tried.items() if asks(text)), "what")
 
 
 def named_speakers(text: str, speakers: Iterable[str]) -> list[str]:
     """Return the speakers whose first names a text has as words."""
-    words = {word.removesuffix("'s").removesuffix("’s") for word in WORD.findall(text)}
+    words = {word.removesuffix("'s").removesuffix("’s") for word in _RE.word.findall(text)}
     return [one for one in speakers if one.split()[0] in words]
 
 
@@ -422,24 +392,6 @@ def wanted_stems(text: str, speakers: Iterable[str]) -> frozenset[str]:
 
 # --- The phrase of a sentence that answers a question of a kind: an amount, a name, a place, what is new in it.
 
-_NUMBER = r"\$?\d[\d,.]*%?|" + "|".join(sorted((n for n in NUMBERS if n not in {"a", "an"}), key=len, reverse=True))
-_QUANTITY = lazy_pattern(rf"(?<!\w)(?:{_NUMBER}|a|an)(?:[- ]+[a-z]+){{0,2}}", re.IGNORECASE)
-_COUNTED = lazy_pattern(rf"(?<!\w)(?:{_NUMBER})(?!\w)(?:[- ][a-z]+)?", re.IGNORECASE)
-_PERIOD = lazy_pattern(
-    rf"(?<!\w)(?:{_NUMBER}|a|an)[- ](?:and a half )?(?:second|minute|hour|day|week|month|year)s?\b", re.IGNORECASE
-)
-_CAPITALISED = lazy_pattern(r"(?<![.!?] )(?<!^)\b[A-Z][\w’'-]+(?: (?:of |the )?[A-Z][\w’'-]+)*")
-_RELATED = lazy_pattern(
-    r"\b(?:my|his|her|our|their)\s+(?:\w+\s+)?(?:mom|mother|dad|father|parents|sister|brother|wife|husband|partner|son|"
-    r"daughter|kids|children|family|friends?|grandma|grandmother|grandpa|grandfather|aunt|uncle|cousin|boss|teacher|"
-    r"colleagues?|neighbou?rs?|team|coach|girlfriend|boyfriend|dog|cat)\b",
-    re.IGNORECASE,
-)
-_NAME = r"[\w’'-]+"
-_PLACE = lazy_pattern(
-    rf"\b(?:in|at|to|from|near|into|around|visited)\s+((?:the |a |an |my |our )?{_NAME}(?: {_NAME}){{0,3}})"
-)
-_TOKEN = lazy_pattern(r"[^\W_]+(?:['’-][^\W_]+)*|[^\s\w]")
 _LONGEST = 5
 _IDLE = _COMMON | COMMON["answer"]
 
@@ -448,25 +400,29 @@ def amount_in(sentence: str, question: str) -> str | None:
     """Return the number with its unit that a sentence tells, a period where the question asks how long."""
     asked = question.lower()
     if "how long" in asked or "how old" in asked:
-        match = _PERIOD.search(sentence)
+        match = _RE.period.search(sentence)
         return match[0] if match else None
-    pattern = _COUNTED if "how m" in asked or "time" in asked else _QUANTITY
+    pattern = _RE.counted if "how m" in asked or "time" in asked else _RE.quantity
     match = pattern.search(sentence)
     return match[0].strip() if match else None
 
 
 def person_in(sentence: str, known: AbstractSet[str]) -> str | None:
     """Return a name, or a relation such as `my sister`, that the question does not know."""
-    names = [name for name in _CAPITALISED.findall(sentence) if not set(map(rough_stem, name.lower().split())) & known]
-    match = _RELATED.search(sentence)
-    return names[0] if names else (match[0] if match else None)
+    names = (name for name in _RE.capitalised.findall(sentence) if not _shares_stem(name, known))
+    match = _RE.related.search(sentence)
+    return next(names, match[0] if match else None)
 
 
 def place_in(sentence: str, known: AbstractSet[str]) -> str | None:
     """Return what stands after a preposition of place and is new; a name first."""
-    matches = [match for match in _PLACE.findall(sentence) if not set(map(rough_stem, match.lower().split())) & known]
-    matches = [match for match in map(_trim_place, matches) if match]
-    return next((one for one in matches if any(c.isupper() for c in one)), matches[0] if matches else None)
+    new = (_trim_place(match) for match in _RE.place.findall(sentence) if not _shares_stem(match, known))
+    places = [place for place in new if place]
+    return next((place for place in places if any(map(str.isupper, place))), places[0] if places else None)
+
+
+def _shares_stem(text: str, known: AbstractSet[str]) -> bool:
+    return not known.isdisjoint(map(rough_stem, text.lower().split()))
 
 
 def _trim_place(text: str) -> str:
@@ -482,14 +438,14 @@ def _trim_place(text: str) -> str:
 
 def newest_chunk(sentence: str, known: AbstractSet[str]) -> str | None:
     """Return the chunk of the sentence that says most that the question does not know; nearest to what it does."""
-    parts = _TOKEN.findall(sentence)
+    parts = _RE.token.findall(sentence)
     marks = [i for i, part in enumerate(parts) if rough_stem(part.lower()) in known]
     best, most = None, 0.0
     result: list[tuple[int, list[str]]] = []
     held: list[str] = []
     for i, part in enumerate([*parts, "."]):
         bare = part.lower()
-        says_something = WORD.fullmatch(part.replace("-", "")) and bare not in _IDLE
+        says_something = _RE.word.fullmatch(part.replace("-", "")) and bare not in _IDLE
         if says_something or (bare == "of" and held):
             held.append(part)
         elif held:
@@ -519,9 +475,6 @@ _LOOKED_AT = 6
 _AS_GOOD = 0.9
 _OWN, _OTHERS = 1.4, 0.7
 """What a passage is worth more if who is asked about says it, and less if somebody else does."""
-_PARTS = lazy_pattern(r"\s+(?:or|and)\s+(?:the |my |when )?|,\s*", re.IGNORECASE)
-_NO = lazy_pattern(r"\b(?:not|never|no|n't|nobody|nothing|haven't|didn't|don't|wasn't|isn't)\b", re.IGNORECASE)
-_SURELY = lazy_pattern(r"not (?:mentioned|said|known)|no information|cannot be (?:known|answered)", re.IGNORECASE)
 
 
 def answer_from_history(
@@ -581,7 +534,7 @@ def _full_sentence(question: ParsedQuestion, passage: Passage, words: AbstractSe
 
 
 def _yes_or_no(passage: Passage, words: AbstractSet[str]) -> str:
-    return "No" if _NO.search(_closest_sentence(passage.text, words)) else "Yes"
+    return "No" if _RE.no.search(_closest_sentence(passage.text, words)) else "Yes"
 
 
 def _shortest_phrase(
@@ -619,7 +572,7 @@ def _choose_option(question: ParsedQuestion, index: PassageIndex, sees: Callable
     words = wanted_stems(question.text, index.speakers)
 
     def worth(choice: tuple[str, str]) -> float:
-        return _LEAST * 1.5 if _SURELY.search(choice[1]) else _option_evidence(choice[1], words, asked, index, sees)
+        return _LEAST * 1.5 if _RE.surely.search(choice[1]) else _option_evidence(choice[1], words, asked, index, sees)
 
     letter, text = max(question.choices, key=worth)
     return f"({letter}) {text}"

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from pytest_ltm._language.numbers import NUMBERS, ONES
-from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm._language.patterns import lazy_pattern, made_later
 from pytest_ltm._storage.schema import load_packaged_yaml
 from pytest_ltm._storage.text_file import TextFile
 
@@ -26,6 +26,8 @@ WORDS: Mapping[str, Any] = load_packaged_yaml(__file__, "words.yml")
 """Words and wordings, by what they are for."""
 COMMON = {who: frozenset(words.split()) for who, words in WORDS["common"].items()}
 """Words that carry no meaning, by who passes over them."""
+
+_PATTERNS: Mapping[str, Mapping[str, Any]] = load_packaged_yaml(__file__, "patterns.yml")
 
 SMALL_NUMBERS = {word: NUMBERS[word] for word in (*ONES[1:13], "a", "an")}
 """By their words."""
@@ -166,6 +168,39 @@ class Ability(Protocol):
         ...
 
 
+class Patterns:
+    """The patterns of a section of `patterns.yml` as attributes, groups of them as items; compiled when first used."""
+
+    def __init__(self, section: str, **parts: str | Iterable[str]) -> None:
+        """`parts`: what words in capitals stand for beside the section's own parts; alternatives, if not a text."""
+        self._section = _PATTERNS[section]
+        texts = {name: part if isinstance(part, str) else "|".join(part) for name, part in parts.items()}
+        self._parts = {**self._section, **texts}
+
+    def __getattr__(self, name: str) -> re.Pattern[str]:
+        pattern: re.Pattern[str] = self[name]
+        setattr(self, name, pattern)
+        return pattern
+
+    def __getitem__(self, name: str) -> Any:
+        return self.compile_group(self._section[name])
+
+    def compile_group(self, group: Any, flags: str = "") -> Any:
+        """Return a pattern, or lists and mappings of patterns, for texts; `flags` as in "(?i)" come before each."""
+        if isinstance(group, str):
+            return made_later(lambda: re.compile(flags + self._fill_parts(group)))
+        if isinstance(group, list):
+            return [self.compile_group(one, flags) for one in group]
+        return {name: self.compile_group(one, flags) for name, one in group.items()}
+
+    def _fill_parts(self, text: str) -> str:
+
+        def part(name: re.Match[str]) -> str:
+            return self._fill_parts(self._parts[name[0]]) if name[0] in self._parts else name[0]
+
+        return re.sub("[A-Z][A-Z_]+", part, text.replace("\n", ""))
+
+
 class Topic:
     """An ability that reads brief messages, and drops all that it keeps when a message asks for it."""
 
@@ -194,11 +229,6 @@ class Topic:
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note what a message tells, or answer what it asks; None: not mine."""
         raise NotImplementedError
-
-
-def word_pattern(text: str, flags: int = 0, **parts: str) -> re.Pattern[str]:
-    """Return one of WORDS as a pattern: `parts` stand where it has their names."""
-    return re.compile(re.sub("|".join(parts), lambda result: parts[result[0]], text), flags)
 
 
 def first_match(patterns: Iterable[re.Pattern[str]], text: str) -> re.Match[str] | None:

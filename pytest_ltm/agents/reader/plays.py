@@ -3,56 +3,36 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm.agents.reader.notes import UNDERSTOOD, WORDS, IncomingTurn, ReaderNotebook, Topic, word_pattern
+from pytest_ltm.agents.reader.notes import UNDERSTOOD, WORDS, IncomingTurn, Patterns, ReaderNotebook, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-_LINE = lazy_pattern(
-    r"(?P<mark>Puppet play: |In the puppet play, |On the puppet stage, |The puppets again: |\(On TV\) )?"
-    r"(?:Now |Meanwhile, |And then |A little later, |Next, )?(?P<line>.+)",
-    re.DOTALL,
-)
-_OVER = lazy_pattern(
-    r"^(?:The (?:puppet play is over|puppets have taken|TV program has ended)[^.]*\.|End of the puppet play!)\s*(.+)",
-    re.DOTALL,
-)
-_NAME, _THING = r"([A-Z][\w-]*)", r"([\w-]+)"
-_EVENTS = {kind: word_pattern(one, NAME=_NAME, THING=_THING) for kind, one in WORDS["play"].items()}
-_BELIEF = (
-    lazy_pattern(rf"[Ww]here does {_NAME} (?:think|believe) that {_NAME} (?:searches|will look) for the {_THING}\?"),
-    lazy_pattern(rf"[Ww]here will (?P<whom>{_NAME}) look for the (?P<thing>{_THING}), as (?P<who>{_NAME}) believes\?"),
-)
-_SEARCH = lazy_pattern(
-    rf"[Ww]here (?:will {_NAME} (?:look for|go to find) the {_THING}|does {_NAME} think that the {_THING} is)\?"
-)
-_START = lazy_pattern(rf"[Ww]here was the {_THING} at (?:the (?:very )?beginning|first)\?")
-_END = lazy_pattern(rf"[Ww]here is the {_THING} (?:really|in truth)\b")
+_RE = Patterns("plays")
+
+
+_EVENTS = _RE.compile_group(WORDS["play"])
+_BELIEF = _RE["belief"]
 
 
 class SallyAnne(Topic):
     """Notes the lines of a play, and plays them again when it is asked who believes what."""
 
     kinds = ("play",)
-    forgets = lazy_pattern(
-        r"\bpuppet play, with\b|\bThere is a puppet play\b|\bThe puppets today are\b|\bat a puppet theatre\b"
-        r"|\bbroadcasting a program on TV\b|(?i:\bforget\b[^.?!]*\b(?:puppet play|TV program))"
-    )
+    forgets = _RE.forgets_sally_anne
     forgotten = "All right."
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a line, or answer as JSON from the lines that can still be seen."""
-        over = _OVER.match(turn.text)
+        over = _RE.over.match(turn.text)
         place = _answer_play(over.group(1) if over else turn.text, notes)
         if place or over:
             return json.dumps({"answer": place or "unknown"})
-        said_so = _LINE.match(turn.text)
+        said_so = _RE.line.match(turn.text)
         marked, line = said_so and said_so["mark"], said_so["line"].strip() if said_so else ""
         event = next(([kind, *match.groups()] for kind, one in _EVENTS.items() if (match := one.match(line))), None)
         if event:
@@ -65,7 +45,7 @@ def _answer_play(question: str, notes: ReaderNotebook) -> str | None:
     """Return the place that a question about a play asks for; None for any other question, or if it is unknown."""
     if "here " not in question:
         return None
-    for pattern in (*_BELIEF, _SEARCH, _START, _END):
+    for pattern in (*_BELIEF, _RE.search, _RE.start, _RE.end):
         if match := pattern.search(question):
             break
     else:
@@ -75,10 +55,10 @@ def _answer_play(question: str, notes: ReaderNotebook) -> str | None:
         return play.shared.get((match[1], match[2], match[3]))
     if pattern is _BELIEF[1]:
         return play.shared.get((match["who"], match["whom"], match["thing"]))
-    if pattern is _SEARCH:
+    if pattern is _RE.search:
         return play.known.get((match[1] or match[3], match[2] or match[4]))
     places = play.places.get(match[1], [None])
-    return places[0] if pattern is _START else places[-1]
+    return places[0] if pattern is _RE.start else places[-1]
 
 
 @dataclass
@@ -152,20 +132,9 @@ def _room_of(lines: Sequence[Sequence[Any]]) -> str:
 
 # --- Coded messages about a secret meeting: what each of them means, and the three put together.
 
-_PUBLISHED = lazy_pattern(
-    r"[^:\n]{1,60}: ((?:We will rendezvous|The time we will meet|Bring to the meeting)\b.+)", re.DOTALL
-)
-_FULL_NAME = r"[A-Z][\w'-]+ [A-Z][\w'-]+"
-_NAMED = lazy_pattern(rf"\b{_FULL_NAME}")
-_THREE_SENDERS = lazy_pattern(rf"\b{_FULL_NAME}, {_FULL_NAME} and {_FULL_NAME}\b")
-_ASKED = lazy_pattern(
-    r"\bclandestine messages\b|"
-    r"^(?=.*\b[Ww]here\b)(?=.*\b[Ww]hen\b).*\b(?:bring|carry|have with me|take|leave at home)\b",
-    re.DOTALL,
-)
 
 _CODES = [
-    (lazy_pattern(cue), kind, meaning) for kind, cues in WORDS["meeting"].items() for cue, meaning in cues.items()
+    (_RE.compile_group(cue), kind, meaning) for kind, cues in WORDS["meeting"].items() for cue, meaning in cues.items()
 ]
 
 
@@ -173,22 +142,22 @@ class SpyMeeting(Topic):
     """Notes what each message means, and tells place, time and thing when asked."""
 
     kinds = ("spy",)
-    forgets = lazy_pattern(r"\bthree messages from different people\b|(?i:\bforget\b[^.?!]*\bcoded messages\b)")
+    forgets = _RE.forgets_spy_meeting
     forgotten = "Understood."
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a message, or put together those that can still be seen."""
-        if _ASKED.search(turn.text):
+        if _RE.asked.search(turn.text):
             newest: dict[str, str] = {}
             for note in notes.visible("spy"):
                 newest.setdefault(*note.content)
             labels = {"place": "Where", "time": "When", "item": "Bring"}
             parts = [f"{label}: {newest[kind]}." for kind, label in labels.items() if kind in newest]
             return " ".join(parts) or "I do not know."
-        if _THREE_SENDERS.search(turn.text):
+        if _RE.three_senders.search(turn.text):
             return "I am all ears."
-        published = _PUBLISHED.match(turn.text)
-        if not published and not _NAMED.search(turn.text):
+        published = _RE.published.match(turn.text)
+        if not published and not _RE.named.search(turn.text):
             return None
         texts = _decode_message(published[1] if published else turn.text)
         if texts:
@@ -203,32 +172,20 @@ def _decode_message(message: str) -> list[str] | None:
 
 # --- An evening in a restaurant, as a guest who knows what was ordered.
 
-_WAITER = lazy_pattern(r"Waiter:")
-_ROLES = lazy_pattern(r"\bwaiter\b[^\n]*\b(?:guest|customer)\b", re.IGNORECASE)
-_FORGET_RESTAURANT = lazy_pattern(r"\brestaurant\b[^\n]*\bforget\b", re.IGNORECASE)
-_SECTION = lazy_pattern(r"^([A-Z][^:.\d\n]{2,40}):[ \t]*$")
-_ITEM = lazy_pattern(r"^(?:\d{1,3}\.|-) (.+)$")
-_WISHES = lazy_pattern(r"\bonly what has (\w+) in it\b.*\b(?:must not|cannot|never) eat (\w+)")
-_DRINKS = lazy_pattern(r"\b(?:drinks|beverages)\b", re.IGNORECASE)
-_EAT = lazy_pattern(r"\blike to eat\b")
-_GONE = lazy_pattern(r"\bsold out\b|\bunavailable\b")
-_SERVED = lazy_pattern(r"\b(?:There you are|Here you are|Dinner is served|Here comes dinner|Your dinner)\b[^:\n]*:")
-_DRANK = lazy_pattern(r"\bWhat was it\?|\bWhat were you having\?")
-
 
 class Restaurant:
     """Orders what stands first on the menu, and insists on it."""
 
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Reply to the waiter as a guest, from what can still be seen."""
-        if not _WAITER.match(turn.text):
+        if not _RE.waiter.match(turn.text):
             return _note_message(turn, notes)
         menu: dict[str, list[str]] = {"dishes": [], "drinks": []}
         kind = "dishes"
         for line in turn.text.split("\n"):
-            if section := _SECTION.match(line):
-                kind = "drinks" if _DRINKS.search(section[1]) else "dishes"
-            elif item := _ITEM.match(line):
+            if section := _RE.section.match(line):
+                kind = "drinks" if _RE.drinks.search(section[1]) else "dishes"
+            elif item := _RE.item.match(line):
                 menu[kind].append(item[1].strip())
         if menu["drinks"]:
             notes.add(turn, "menu", menu)
@@ -238,21 +195,21 @@ class Restaurant:
             plainest = min(drinks, key=lambda name: ("(" in name, len(name))).lower()
             notes.add(turn, "drink", plainest)
             return f"I would like the {plainest}, please."
-        if _EAT.search(turn.text) or _GONE.search(turn.text):
+        if _RE.eat.search(turn.text) or _RE.gone.search(turn.text):
             return _order_dish(turn, notes)
-        if _SERVED.search(turn.text):
+        if _RE.served.search(turn.text):
             return _check_dish(turn, notes)
-        if _DRANK.search(turn.text):
+        if _RE.drank.search(turn.text):
             drink = notes.newest("drink")
             return f"I had the {drink.content}, thank you." if drink else "I am afraid I do not remember."
         return "Thank you."
 
 
 def _note_message(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-    if not turn.is_brief or not (_ROLES.search(turn.text) or _FORGET_RESTAURANT.search(turn.text)):
+    if not turn.is_brief or not (_RE.roles.search(turn.text) or _RE.forget_restaurant.search(turn.text)):
         return None
     notes.drop("menu", "drink", "dish", "wishes")
-    if wishes := _WISHES.search(turn.text):
+    if wishes := _RE.wishes.search(turn.text):
         notes.add(turn, "wishes", wishes.groups())
     return "All right."
 
