@@ -51,8 +51,7 @@ class Passages(Topic):
         rest = _RE.title.sub(" ", turn.text)
         for relation, wordings in _RE["facts"].items():
             if title and (fact := first_match(wordings, rest)):
-                notes.add(turn, "passage", [relation, fact["subject"], fact["value"], title])
-                return "Noted."
+                return notes.add(turn, "passage", [relation, fact["subject"], fact["value"], title])
         return None
 
 
@@ -130,11 +129,14 @@ class ChapterBreak:
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a page or an option, answer the question, forget on request."""
         if page := _RE.page.match(turn.text):
-            notes.add(turn, "book page", _read_town(turn.text[page.end() :]))
-            return "I am listening."
+            return notes.add(turn, "book page", _read_town(turn.text[page.end() :]), "I am listening.")
         if option := _RE.option.match(turn.text):
-            notes.add(turn, "book option", {"number": int(option[1]), **_read_town(turn.text[option.end() :])})
-            return "I am listening."
+            return notes.add(
+                turn,
+                "book option",
+                {"number": int(option[1]), **_read_town(turn.text[option.end() :])},
+                "I am listening.",
+            )
         if len(turn.text) > 2 * _SHORT:
             return None
         if _RE.opening.match(turn.text) or _RE.forget.search(turn.text):
@@ -153,7 +155,7 @@ def _read_town(text: str) -> dict[str, Any]:
 
 
 def _choose_ending(notes: ReaderNotebook) -> str:
-    pages = [note.content for note in notes.visible("book page")]
+    pages = notes.contents("book page")
     options = {note.content["number"]: note.content for note in notes.visible("book option")}
     if not options:
         return "You have not given me any options."

@@ -31,8 +31,7 @@ class Secrets:
             return None
         text = turn.said or turn.text
         if _RE.forget.search(text):
-            notes.drop(_TOLD)
-            return "Forgotten."
+            return notes.drop(_TOLD)
         greeting = _RE.greeting.search(text)
         if greeting is None:
             return None
@@ -114,7 +113,7 @@ _WORDS = methodcaller("count", " ")
 
 
 def _answer_phrase(gloss: str, language: str, notes: ReaderNotebook) -> str | None:
-    examples = [note.content for note in notes.visible("example")]
+    examples = notes.contents("example")
     kin = [note.content for note in notes.visible("kin") if language in note.content]
     related = {language, *(name for names in kin for name in names)}
     return _build_form(gloss, language, [one for one in examples if one[0] in related]) if examples else None
@@ -188,7 +187,7 @@ class Codes(Topic):
                 notes.add(turn, "code", [things, codes])
             return "Noted."
         if len(things) == 1 and not codes and next(notes.visible("code"), None):
-            return _code_of(*things[0], [note.content for note in notes.visible("code")])
+            return _code_of(*things[0], notes.contents("code"))
         return None
 
 

@@ -39,13 +39,11 @@ class Reminders(Topic):
         about, wanted = _RE.about.search(turn.text), _RE.wanted.search(turn.text)
         if about is not None:
             when = {} if _RE.off.search(turn.text) else _named_moment(turn.text.lower(), turn.now)
-            notes.add(turn, "reminder", {"thing": about[1], "when": when})
-            return "As you wish."
+            return notes.add(turn, "reminder", {"thing": about[1], "when": when}, "As you wish.")
         when = _named_moment(turn.text.lower(), turn.now) if wanted else {}
         if wanted is None or not when:
             return None
-        notes.add(turn, "reminder", {"thing": wanted["thing"], "task": wanted["task"], "when": when})
-        return "I will."
+        return notes.add(turn, "reminder", {"thing": wanted["thing"], "task": wanted["task"], "when": when}, "I will.")
 
     def appendix(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Return what is due, if it can still be seen and no reply since has told it."""
@@ -139,8 +137,7 @@ class Instructions:
 def _forget_errand(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
     if not (_RE.forget.search(turn.text) and _RE.add.search(turn.text) and _RE.reply.search(turn.text)):
         return None
-    notes.drop("instruction")
-    return "Forgotten."
+    return notes.drop("instruction")
 
 
 def _note_instruction(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
@@ -152,8 +149,7 @@ def _note_instruction(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
     count_text = next(count_text for count_text in number.groups() if count_text)
     nth = int(count_text) if count_text.isdigit() else _IN_WORDS.index(count_text.lower()) + 2
     due = turn.position + (nth if _RE.later.search(words) else nth - 1)
-    notes.add(turn, "instruction", {"due": due, "text": words})
-    return "I will."
+    return notes.add(turn, "instruction", {"due": due, "text": words}, "I will.")
 
 
 def _note_quote(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
@@ -165,13 +161,12 @@ def _note_quote(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
     author = max(_RE.name.findall(rest), key=len, default="")
     if not author or not (signed or _RE.a_quote.search(rest)):
         return None
-    notes.add(turn, "quote", {"author": author, "quote": match.group(1)})
-    return "Noted."
+    return notes.add(turn, "quote", {"author": author, "quote": match.group(1)})
 
 
 def _quote_by(order: str, notes: ReaderNotebook) -> str | None:
     """Return the newest quote whose author the instruction names; the newest of all if it names none of them."""
-    quotes = [note.content for note in notes.visible("quote")]
+    quotes = notes.contents("quote")
     named = [quote for quote in quotes if quote["author"] in order]
     return next((str(quote["quote"]) for quote in named or ([] if _RE.name.search(order) else quotes)), None)
 
@@ -195,11 +190,10 @@ class TriggerResponse(Topic):
         """Note a rule, or follow one."""
         match = _RE.rule.search(html.unescape(turn.text))
         if match is not None:
-            notes.add(turn, "rule", {"when": match["when"], "say": match["say"]})
-            return "I will."
+            return notes.add(turn, "rule", {"when": match["when"], "say": match["say"]}, "I will.")
         if _RE.another_speaks.match(turn.text):
             return None
-        rules = (note.content for note in notes.visible("rule"))
+        rules = notes.contents("rule")
         return next((rule["say"] for rule in rules if _matches_rule(rule["when"], turn.text)), None)
 
 

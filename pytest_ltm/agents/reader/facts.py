@@ -44,12 +44,10 @@ class DelayedRecall:
         if not _RE.world.search(turn.text):
             return _asked_of_world(turn, notes)
         if _RE.forget.search(turn.text):
-            notes.drop("world")
-            return "Forgotten."
+            return notes.drop("world")
         heading, facts = _listed_facts(turn.text)
         if len(facts) >= _FEWEST:
-            notes.add(turn, "world", {"heading": heading, "facts": facts})
-            return "Noted."
+            return notes.add(turn, "world", {"heading": heading, "facts": facts})
         if not turn.is_brief:
             return None
         world = notes.newest("world")
@@ -104,8 +102,7 @@ class KeyValuePairs(Topic):
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note an entry, or follow the entries that can still be seen."""
         if entry := _RE.entry.fullmatch(turn.text.lower()):
-            notes.add(turn, "entry", entry.groups())
-            return "Noted."
+            return notes.add(turn, "entry", entry.groups())
         asked = _RE.asked.search(turn.text.lower())
         return _follow_codes(asked[1], notes) if asked else None
 
@@ -150,11 +147,9 @@ class InstructionRecall:
             return None
         matches = _RE.step.findall(turn.text) or _RE.inline.findall(turn.text)
         if len(matches) >= _FEWEST_STEPS and _RE.manual.search(turn.text[: turn.text.index(matches[1][1])]):
-            notes.add(turn, "steps", [text for _, text in matches])
-            return "Noted."
+            return notes.add(turn, "steps", [text for _, text in matches])
         if turn.is_brief and _RE.forget_steps.search(turn.text):
-            notes.drop("steps")
-            return "Forgotten."
+            return notes.drop("steps")
         if not _is_question(turn.text, 2 * _SHORT):
             return None
         framed, newest = _RE.frame.match(turn.text), notes.newest("steps")
@@ -215,13 +210,12 @@ class HowToThink(Topic):
             kind = named[1] if named else next((kind for kind in _GOODS if kind in head), None)
             if kind is None or not _RE.end.search(head):
                 return None
-            notes.add(turn, "choice rule", {"name": kind, "words": head})
-            return "I will think like that."
+            return notes.add(turn, "choice rule", {"name": kind, "words": head}, "I will think like that.")
         offered = _read_offers(lines)
         kind = named[1] if named else next((kind for kind, thing in _GOODS.items() if thing.search(head)), None)
         if not offered or kind is None:
             return None
-        rules = (note.content for note in notes.visible("choice rule"))
+        rules = notes.contents("choice rule")
         words = next((rule["words"] for rule in rules if rule["name"] == kind), "")
         return _chosen_town(words, offered) if words else "I do not know that rule."
 

@@ -40,8 +40,7 @@ class Tips(Topic):
             _note_tip(turn, notes, contest, f"your {quoted[1]}" if quoted else USER, winner)
             return "Noted."
         if withdrawn := _RE.withdrawn.search(text):
-            notes.add(turn, "withdrawn", withdrawn["contest"])
-            return "Noted."
+            return notes.add(turn, "withdrawn", withdrawn["contest"])
         return _answer_tip(text, notes) if text.rstrip().endswith("?") else None
 
 
@@ -58,7 +57,7 @@ def _note_tip(turn: IncomingTurn, notes: ReaderNotebook, contest: str, source: s
 
 
 def _answer_tip(question: str, notes: ReaderNotebook) -> str | None:
-    known = [note.content for note in notes.visible("tip")]
+    known = notes.contents("tip")
     place = next((n for n, tip in enumerate(known) if f"the {tip['contest']}" in question), -1)
     if place < 0:
         return "I don't know." if known else None
@@ -99,8 +98,7 @@ class Jokes(Topic):
         introduced = _RE.introduced.match(turn.text)
         if introduced is None:
             return None
-        notes.add(turn, "joke", introduced[2] or introduced[3])
-        return "Good one."
+        return notes.add(turn, "joke", introduced[2] or introduced[3], "Good one.")
 
 
 def elapsed_seconds(text: str) -> float:
@@ -154,8 +152,7 @@ class General:
             return "Understood."
         if turn.text.rstrip().endswith("?") or _RE.request.match(turn.text) or _RE.in_a_word.search(turn.text):
             return "" if turn.told else notes.derived("statement", _Statements).nearest_statement(turn.text, notes)
-        notes.add(turn, "statement", turn.text)
-        return "Noted."
+        return notes.add(turn, "statement", turn.text)
 
 
 class _Statements:

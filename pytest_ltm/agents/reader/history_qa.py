@@ -255,17 +255,21 @@ def format_day(day: date) -> str:
 
 def date_of_event(text: str, told: date) -> str | None:
     """Return when that was which a text told on a day tells of; None if the text does not say."""
-    said = (resolve(text, told) for resolve in (_date_ago, _date_nearby, _on_weekday, _by_step, _named_month))
-    return next((result for result in said if result), None)
+    ways: Sequence[tuple[re.Pattern[str], Callable[[re.Match[str], date], str | None]]] = (
+        (_RE.ago, _date_ago),
+        (_RE.nearby, lambda match, told: format_day(told + timedelta(days=_NEAR[match[1].lower()]))),
+        (_RE.weekday, _on_weekday),
+        (_RE.step, _by_step),
+        (_RE.year, lambda match, _: match[1]),
+        (_RE.named, _named_month),
+    )
+    dates = (resolve(match, told) for pattern, resolve in ways if (match := pattern.search(text)))
+    return next(filter(None, dates), None)
 
 
-def _date_ago(text: str, told: date) -> str | None:
-    match = _RE.ago.search(text)
-    if match is None:
-        return None
+def _date_ago(match: re.Match[str], told: date) -> str:
     count = int(match[1]) if match[1].isdecimal() else NUMBERS[match[1].lower()]
-    unit = match[2].lower()
-    match unit:
+    match match[2].lower():
         case "day":
             return format_day(told - timedelta(days=count))
         case "week":
@@ -276,25 +280,14 @@ def _date_ago(text: str, told: date) -> str | None:
             return str(told.year - count)
 
 
-def _date_nearby(text: str, told: date) -> str | None:
-    match = _RE.nearby.search(text)
-    return format_day(told + timedelta(days=_NEAR[match[1].lower()])) if match else None
-
-
-def _on_weekday(text: str, told: date) -> str | None:
-    match = _RE.weekday.search(text)
-    if match is None:
-        return None
+def _on_weekday(match: re.Match[str], told: date) -> str:
     side = "after" if match[1].lower() in {"this", "next"} else "before"
     return f"the {match[2].capitalize()} {side} {format_day(told)}"
 
 
-def _by_step(text: str, told: date) -> str | None:
-    match = _RE.step.search(text)
-    if match is None:
-        return None
-    way, unit = match[1].lower(), match[2].lower()
-    step = {"last": -1, "past": -1, "this past": -1, "this": 0, "next": 1, "coming": 1}[way]
+def _by_step(match: re.Match[str], told: date) -> str:
+    unit = match[2].lower()
+    step = {"this": 0, "next": 1, "coming": 1}.get(match[1].lower(), -1)
     if unit in {"week", "weekend"}:
         return f"the {unit} {('of', 'after', 'before')[step]} {format_day(told)}"
     if unit == "month":
@@ -302,11 +295,8 @@ def _by_step(text: str, told: date) -> str | None:
     return str(told.year + step) if unit == "year" else f"{unit} {told.year + min(step, 0)}"
 
 
-def _named_month(text: str, told: date) -> str | None:
-    if match := _RE.year.search(text):
-        return match[1]
-    match = _RE.named.search(text)
-    if match is None or match[1] == "May":
+def _named_month(match: re.Match[str], told: date) -> str | None:
+    if match[1] == "May":  # more often a verb
         return None
     month = MONTHS.index(match[1].split()[0]) + 1
     return f"{match[1]} {told.year - (month > told.month)}"
@@ -477,149 +467,126 @@ _OWN, _OTHERS = 1.4, 0.7
 """What a passage is worth more if who is asked about says it, and less if somebody else does."""
 
 
-def answer_from_history(
-    question: ParsedQuestion, index: PassageIndex, sees: Callable[[int], bool], today: date | None
-) -> str:
-    """Return the answer; NOT_MENTIONED where nothing that can be seen matches."""
-    words = wanted_stems(question.text, index.speakers)
-    match = index.search(words, sees)
-    asked = named_speakers(question.text, index.speakers)
-    if not asked or len(asked) == len(index.speakers):
-        scored_passages = match
-    else:
-        weighed = [(one.worth * (_OWN if one.passage.speaker in asked else _OTHERS), one) for one in match[:50]]
-        scored_passages = [one for _, one in sorted(weighed, key=lambda pair: -pair[0])]
-    if question.kind == "choice":
-        return _choose_option(question, index, sees)
-    if question.kind == "elapsed":
-        return _elapsed_time(question, index, sees, question.at or today) or NOT_MENTIONED
-    if question.kind == "order" and (first := _which_came_first(question, index, sees)):
-        return first
-    if not scored_passages or scored_passages[0].share < _LEAST:
-        return NOT_MENTIONED
-    if not question.short:
-        good = [
-            one.passage
-            for one in scored_passages
-            if one.worth >= _AS_GOOD * scored_passages[0].worth and one.passage.speaker != ASSISTANT
-        ]
-        return _full_sentence(
-            question, max(good, key=lambda passage: passage.number, default=scored_passages[0].passage), words
-        )
-    return _shortest_phrase(question, scored_passages, words)
+class _HistoryAnswer:
+    """The answer to one question, from what can be seen of the history."""
 
+    def __init__(
+        self, question: ParsedQuestion, index: PassageIndex, sees: Callable[[int], bool], today: date | None
+    ) -> None:
+        self._question, self._index, self._sees, self._today = question, index, sees, today
+        self._words = wanted_stems(question.text, index.speakers)
+        self._asked = named_speakers(question.text, index.speakers)
 
-def _closest_first(text: str, words: AbstractSet[str]) -> list[str]:
-    """Return the sentences of a text, those with most of the words first."""
-    return sorted(split_sentences(text), key=lambda said: -len(words & set(content_stem_list(said))))
+    def text(self) -> str:
+        """Return the answer; NOT_MENTIONED where nothing matches."""
+        match self._question.kind:
+            case "choice":
+                return self._choose_option()
+            case "elapsed":
+                return self._elapsed_time() or NOT_MENTIONED
+            case "order" if first := self._which_came_first():
+                return first
+        scored = self._scored_passages()
+        if not scored or scored[0].share < _LEAST:
+            return NOT_MENTIONED
+        if self._question.short:
+            return self._shortest_phrase(scored)
+        good = [one.passage for one in scored if one.worth >= _AS_GOOD * scored[0].worth]
+        told = [passage for passage in good if passage.speaker != ASSISTANT]
+        return self._full_sentence(max(told, key=lambda passage: passage.number, default=scored[0].passage))
 
+    def _scored_passages(self) -> list[ScoredPassage]:
+        """Return the passages that match, best first; what they say who are asked about counts more."""
+        scored = self._search(self._words)
+        if not self._asked or len(self._asked) == len(self._index.speakers):
+            return scored
+        weight = {True: _OWN, False: _OTHERS}
+        return sorted(scored[:50], key=lambda one: -one.worth * weight[one.passage.speaker in self._asked])
 
-def _closest_sentence(text: str, words: AbstractSet[str]) -> str:
-    return _closest_first(text, words)[0]
+    def _search(self, words: AbstractSet[str]) -> list[ScoredPassage]:
+        return self._index.search(words, self._sees)
 
+    def _closest_first(self, text: str) -> list[str]:
+        """Return the sentences of a text, those with most of the words first."""
+        return sorted(split_sentences(text), key=lambda said: -len(self._words & set(content_stem_list(said))))
 
-def _full_sentence(question: ParsedQuestion, passage: Passage, words: AbstractSet[str]) -> str:
-    """Return what the best passage says in full; a date in front where it is asked for."""
-    if question.kind == "when" and passage.at is not None:
-        said = _closest_sentence(passage.text, words)
-        return (
-            f"{date_of_event(said, passage.at) or date_of_event(passage.text, passage.at) or format_day(passage.at)}."
-        )
-    if question.kind == "yes or no":
-        return f"{_yes_or_no(passage, words)}. {passage.text}"
-    if question.kind == "amount":
-        tried = (one for one in _closest_first(passage.text, words) if amount_in(one, question.text))
-        return next(tried, passage.text)
-    return passage.text
+    def _day_told(self, passage: Passage, at: date) -> str:
+        dates = (date_of_event(text, at) for text in (self._closest_first(passage.text)[0], passage.text))
+        return next(filter(None, dates), format_day(at))
 
+    def _yes_or_no(self, passage: Passage) -> str:
+        return "No" if _RE.no.search(self._closest_first(passage.text)[0]) else "Yes"
 
-def _yes_or_no(passage: Passage, words: AbstractSet[str]) -> str:
-    return "No" if _RE.no.search(_closest_sentence(passage.text, words)) else "Yes"
+    def _full_sentence(self, passage: Passage) -> str:
+        """Return what the best passage says in full; a date in front where it is asked for."""
+        if self._question.kind == "when" and passage.at is not None:
+            return f"{self._day_told(passage, passage.at)}."
+        if self._question.kind == "yes or no":
+            return f"{self._yes_or_no(passage)}. {passage.text}"
+        if self._question.kind == "amount":
+            tried = (one for one in self._closest_first(passage.text) if amount_in(one, self._question.text))
+            return next(tried, passage.text)
+        return passage.text
 
+    def _shortest_phrase(self, scored: Sequence[ScoredPassage]) -> str:
+        best = scored[0].passage
+        if self._question.kind == "when" and best.at is not None:
+            return self._day_told(best, best.at)
+        if self._question.kind == "yes or no":
+            return self._yes_or_no(best)
+        find = {
+            "amount": lambda line: amount_in(line, self._question.text),
+            "who": lambda line: person_in(line, self._words),
+            "where": lambda line: place_in(line, self._words),
+        }.get(self._question.kind)
+        lines = (line for one in scored[:_LOOKED_AT] for line in self._closest_first(one.passage.text)) if find else ()
+        tried = (phrase for line in lines if find and (phrase := find(line)))
+        return next(tried, None) or self._new_chunks(scored)
 
-def _shortest_phrase(
-    question: ParsedQuestion, scored_passages: Sequence[ScoredPassage], words: AbstractSet[str]
-) -> str:
-    best = scored_passages[0].passage
-    said = _closest_sentence(best.text, words)
-    if question.kind == "when" and best.at is not None:
-        return date_of_event(said, best.at) or date_of_event(best.text, best.at) or format_day(best.at)
-    if question.kind == "yes or no":
-        return _yes_or_no(best, words)
-    find = {
-        "amount": lambda line: amount_in(line, question.text),
-        "who": lambda line: person_in(line, words),
-        "where": lambda line: place_in(line, words),
-    }.get(question.kind)
-    tried = (phrase for line in _best_sentences(scored_passages, words) if find and (phrase := find(line)))
-    return next(tried, None) or _answer_what(question, scored_passages, words)
+    def _new_chunks(self, scored: Sequence[ScoredPassage]) -> str:
+        shown = scored[: 4 if self._question.several else 1]
+        closest = [self._closest_first(one.passage.text)[0] for one in shown]
+        phrases = [phrase for line in closest if (phrase := newest_chunk(line, self._words))]
+        return ", ".join(dict.fromkeys(phrases)) or closest[0]
 
+    def _choose_option(self) -> str:
+        """Return the choice that has most evidence in what was said by who is asked about; letter and text."""
+        letter, text = max(self._question.choices, key=lambda choice: self._option_evidence(choice[1]))
+        return f"({letter}) {text}"
 
-def _best_sentences(scored_passages: Sequence[ScoredPassage], words: AbstractSet[str]) -> list[str]:
-    """Return the sentences of the best passages, each passage's closest first."""
-    return [said for one in scored_passages[:_LOOKED_AT] for said in _closest_first(one.passage.text, words)]
+    def _option_evidence(self, text: str) -> float:
+        if _RE.surely.search(text):
+            return _LEAST * 1.5
+        best = next(iter(self._search(self._words | wanted_stems(text, self._index.speakers))), None)
+        if best is None or (self._asked and best.passage.speaker not in self._asked):
+            return 0.0
+        return best.share
 
+    def _elapsed_time(self) -> str | None:
+        """Return how far two days lie apart: those of two things, or of one and of the question."""
+        question = self._question
+        parts = re.split(r"\bbetween\b|\bbefore\b|\bafter\b|\bsince\b|\bwhen\b|\band\b|\bfrom\b", question.text)
+        days = [day for part in parts if (day := self._day_of(part)) is not None]
+        if "ago" in question.text or len(days) < 2:
+            days = [day for day in (self._day_of(question.text), question.at or self._today) if day is not None]
+        if len(days) < 2 or days[0] == days[1]:
+            return None
+        return f"{days_apart(days[0], days[1], question.unit)}."
 
-def _answer_what(question: ParsedQuestion, scored_passages: Sequence[ScoredPassage], words: AbstractSet[str]) -> str:
-    closest = [_closest_sentence(one.passage.text, words) for one in scored_passages[: 4 if question.several else 1]]
-    phrases = [phrase for line in closest if (phrase := newest_chunk(line, words))]
-    return ", ".join(dict.fromkeys(phrases)) or closest[0]
+    def _day_of(self, text: str) -> date | None:
+        passages = (one.passage for one in self._search(wanted_stems(text, self._index.speakers)))
+        return next((passage.at for passage in passages if passage.speaker != ASSISTANT), None)
 
-
-def _choose_option(question: ParsedQuestion, index: PassageIndex, sees: Callable[[int], bool]) -> str:
-    """Return the choice that has most evidence in what was said by who is asked about; letter and text."""
-    asked = named_speakers(question.text, index.speakers)
-    words = wanted_stems(question.text, index.speakers)
-
-    def worth(choice: tuple[str, str]) -> float:
-        return _LEAST * 1.5 if _RE.surely.search(choice[1]) else _option_evidence(choice[1], words, asked, index, sees)
-
-    letter, text = max(question.choices, key=worth)
-    return f"({letter}) {text}"
-
-
-def _option_evidence(
-    text: str, words: AbstractSet[str], asked: Sequence[str], index: PassageIndex, sees: Callable[[int], bool]
-) -> float:
-    own = wanted_stems(text, index.speakers)
-    result = index.search(words | own, sees)[:3]
-    if not result:
-        return 0.0
-    best = result[0]
-    return 0.0 if asked and best.passage.speaker not in asked else best.share
-
-
-def _elapsed_time(
-    question: ParsedQuestion, index: PassageIndex, sees: Callable[[int], bool], today: date | None
-) -> str | None:
-    """Return how far two days lie apart: those of two things, or of one and of the question."""
-    parts = re.split(r"\bbetween\b|\bbefore\b|\bafter\b|\bsince\b|\bwhen\b|\band\b|\bfrom\b", question.text)
-    days = [day for part in parts if (day := _day_of(part, index, sees)) is not None]
-    if "ago" in question.text or len(days) < 2:
-        whole = _day_of(question.text, index, sees)
-        days = [whole, today] if whole is not None and today is not None else []
-    if len(days) < 2 or days[0] == days[1]:
-        return None
-    return f"{days_apart(days[0], days[1], question.unit)}."
-
-
-def _day_of(text: str, index: PassageIndex, sees: Callable[[int], bool]) -> date | None:
-    result = (one.passage for one in index.search(wanted_stems(text, index.speakers), sees))
-    return next((passage.at for passage in result if passage.speaker != ASSISTANT), None)
-
-
-def _which_came_first(question: ParsedQuestion, index: PassageIndex, sees: Callable[[int], bool]) -> str | None:
-    """Return which of the things that a question names was first, or last, by the days on which they were told."""
-    head, _, listed = question.text.rpartition("first")
-    backwards = not head
-    if backwards:
-        _, _, listed = question.text.partition(",")
-    things = [part.strip(" ?,.:") for part in re.split(r"\bor\b|,", listed) if len(part.strip(" ?,.:")) > 2]
-    days = [(_day_of(thing, index, sees), thing) for thing in things]
-    known = [(day, thing) for day, thing in days if day is not None]
-    if len(known) < 2:
-        return None
-    return (max if backwards else min)(known, key=lambda pair: pair[0])[1]
+    def _which_came_first(self) -> str | None:
+        """Return which of the things that a question names was first, or last, by the days on which they were told."""
+        head, _, listed = self._question.text.rpartition("first")
+        if not head:  # it asks for the last
+            _, _, listed = self._question.text.partition(",")
+        things = [thing for part in re.split(r"\bor\b|,", listed) if len(thing := part.strip(" ?,.:")) > 2]
+        known = [(day, thing) for thing in things if (day := self._day_of(thing)) is not None]
+        if len(known) < 2:
+            return None
+        return (min if head else max)(known, key=lambda pair: pair[0])[1]
 
 
 KIND = "history"
@@ -633,8 +600,12 @@ class ToldHistory:
         when, rest = split_date(turn.text)
         begun = bool(notes.notes_of_kind(KIND))
         if (turn.told and (begun or when is not None)) or (when is not None and is_told(rest)):
-            notes.add(turn, KIND, [turn.text, turn.reply, None if turn.now is None else str(_utc_day(turn.now))])
-            return "I have read it."
+            return notes.add(
+                turn,
+                KIND,
+                [turn.text, turn.reply, None if turn.now is None else str(_utc_day(turn.now))],
+                "I have read it.",
+            )
         if begun and (when is not None or is_about_a_conversation(rest)):
             return answer_turn(turn, notes)
         return None
@@ -654,9 +625,8 @@ def answer_turn(turn: IncomingTurn, notes: ReaderNotebook) -> str:
     notes.overlook()
     index = notes.derived(KIND, PassageIndex)
     index.index_new_notes(notes.notes_of_kind(KIND))
-    return answer_from_history(
-        parse_question(turn.text), index, notes.sees, None if turn.now is None else _utc_day(turn.now)
-    )
+    today = None if turn.now is None else _utc_day(turn.now)
+    return _HistoryAnswer(parse_question(turn.text), index, notes.sees, today).text()
 
 
 def _utc_day(now: float) -> date:

@@ -74,7 +74,7 @@ class Belongings(Topic):
         """Note a statement, which others may note as well, or answer a question if anything of the kind was told."""
         if asked := _RE.asked.search(turn.text):
             question = turn.text
-            known = [note.content for note in notes.visible("belonging")]
+            known = notes.contents("belonging")
             if not known or not (_RE.naming.search(question) or _RE.place.search(question)):
                 return None
             wanted = [asked["owner"].lower(), asked["thing"].lower(), _belonging_kind(question)]
@@ -120,12 +120,11 @@ class GiftLedger(Topic):
             return _answer_ledger(text, notes) if "the club's book" in text.lower() else None
         gift = first_match(_RE["gift"], text)
         if gift and (day := _day_number(text)):
-            notes.add(
+            return notes.add(
                 turn,
                 "gift",
                 {"name": gift["name"], "sum": _amount_in_pounds(gift["sum"]), "what": gift["what"], "day": day},
             )
-            return "Noted."
         if home := _RE.home.search(text):
             notes.add(turn, "home", [home["name"], home["town"]])
         return None  # who lives where may matter to others, too
@@ -146,7 +145,7 @@ def _day_number(text: str) -> int:
 
 def _answer_ledger(text: str, notes: ReaderNotebook) -> str:
     """Return what a question about the book comes to."""
-    book = _Book([note.content for note in notes.visible("gift")], dict(note.content for note in notes.visible("home")))
+    book = _Book(notes.contents("gift"), dict(notes.contents("home")))
     if not book.gifts:
         return "I don't know of any gifts."
     if _RE.many.search(text):

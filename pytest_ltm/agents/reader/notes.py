@@ -96,13 +96,18 @@ class ReaderNotebook:
         self._long = TextFile()
         self._derived: dict[str, Any] = {}
 
-    def add(self, turn: IncomingTurn, kind: str, content: Any) -> None:
-        """Note down what a message told."""
+    def add(self, turn: IncomingTurn, kind: str, content: Any, reply: str = "Noted.") -> str:
+        """Note down what a message told; return what to reply to it."""
         self._append(json.dumps([kind, turn.position, turn.now, content]))
+        return reply
 
     def visible(self, kind: str) -> Iterator[ReaderNote]:
         """Yield the notes of one kind that can still be seen, the newest first."""
         return (note for note in reversed(self._notes.get(kind, ())) if self.sees(note.position))
+
+    def contents(self, kind: str) -> list[Any]:
+        """Return what the notes of one kind say that can still be seen, the newest first."""
+        return [note.content for note in self.visible(kind)]
 
     def newest(self, kind: str) -> ReaderNote | None:
         """Return the newest note of one kind that can still be seen."""
@@ -119,11 +124,12 @@ class ReaderNotebook:
         result: T = self._derived[kind]
         return result
 
-    def drop(self, *kinds: str) -> None:
-        """Forget all notes of these kinds, because a message asked for it."""
+    def drop(self, *kinds: str) -> str:
+        """Forget all notes of these kinds, because a message asked for it; return what to reply to it."""
         for kind in kinds:
             self._notes.pop(kind, None)
             self._derived.pop(kind, None)
+        return "Forgotten."
 
     def held(self) -> dict[str, list[ReaderNote]]:
         """Return all notes, for `put_back`."""

@@ -48,8 +48,7 @@ class ShoppingList(Topic):
         change = _list_change(turn.text)
         if change is None:
             return None
-        notes.add(turn, "shopping", change)
-        return "Noted."
+        return notes.add(turn, "shopping", change)
 
 
 def _list_change(text: str) -> list[str | int] | None:
@@ -102,13 +101,11 @@ class StandingOrders(Topic):
         when = "every" if _RE.every.search(text) else match["what"].lower() if match else ""
         for kind, given in _GIVEN.items():
             if when and (match := given.search(text)):
-                notes.add(turn, "order", {"kind": kind, "word": match[1], "when": when})
-                return "I will."
+                return notes.add(turn, "order", {"kind": kind, "word": match[1], "when": when}, "I will.")
         change = _changed_order(text, when, notes)
         if change is None:
             return None
-        notes.add(turn, "order", change)
-        return "Noted."
+        return notes.add(turn, "order", change)
 
 
 def _changed_order(text: str, when: str, notes: ReaderNotebook) -> dict[str, str] | None:

@@ -22,13 +22,11 @@ class Colours:
         about = _RE.liking.search(turn.text) and _RE.mine.search(turn.text)
         colour = (_told_colour(turn.text) if about else None) or _moved_on(turn.text)
         if colour is not None:
-            notes.add(turn, "colour", colour)
-            return "Noted."
+            return notes.add(turn, "colour", colour)
         if not (about and _RE.colour.search(turn.text)):
             return None
         if _RE.forget.search(turn.text):
-            notes.drop("colour")
-            return "Forgotten."
+            return notes.drop("colour")
         if not ("?" in turn.text or _RE.wish.match(turn.text)):
             return None
         newest = notes.newest("colour")
@@ -79,12 +77,11 @@ class Names(Topic):
         match = first_match([*_TOLD, *_UNTOLD], turn.text)
         if match is None:
             return None
-        notes.add(turn, "name", match.group(1))
-        return "Noted."
+        return notes.add(turn, "name", match.group(1))
 
 
 def _answer_person(question: str, notes: ReaderNotebook) -> str | None:
-    names = [note.content for note in notes.visible("name")]
+    names = notes.contents("name")
     if _RE.all.search(question):
         return json.dumps(names[::-1], ensure_ascii=False)
     if not _RE.one.search(question):
@@ -114,9 +111,8 @@ class ConflictingPersonalInformation(Topic):
             if match := forms[asks].search(turn.text):
                 exception = _RE.occasion.search(turn.text) is not None
                 if value := match[match.lastindex or 0] if match.re.groups else None:
-                    notes.add(turn, _HABIT, [number, exception, value])
-                    return "Good to know."
-                known = (note.content for note in notes.visible(_HABIT))
+                    return notes.add(turn, _HABIT, [number, exception, value], "Good to know.")
+                known = notes.contents(_HABIT)
                 return next(
                     (f"{value}." for n, other, value in known if (n, other) == (number, exception)),
                     "You have not told me.",
@@ -128,7 +124,7 @@ class ConflictingPersonalInformation(Topic):
                 if what in _LIFE:
                     label = what
                 else:
-                    contents = (note.content for note in notes.visible(_KIND))
+                    contents = notes.contents(_KIND)
                     label = next((label for label, value in contents if value == what.rsplit(maxsplit=1)[-1]), None)
                 if label is not None:
                     notes.add(turn, _KIND, [label, None])

@@ -49,8 +49,7 @@ class InventedWorlds(Topic):
         else:
             value = rule["value"].lower()
             content = [world, rule["thing"].lower(), str(NUMBERS.get(value, value)), ""]
-        notes.add(turn, self.kinds[0], content)
-        return "Noted."
+        return notes.add(turn, self.kinds[0], content)
 
 
 def _told_of(text: str, notes: ReaderNotebook) -> str:
@@ -93,8 +92,7 @@ def _note_legs(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
     ) or _told_leg(turn.text)
     if leg is None:
         return "Noted." if _RE.first.search(turn.text) else None
-    notes.add(turn, "place", leg)
-    return "Noted."
+    return notes.add(turn, "place", leg)
 
 
 def _told_leg(text: str) -> Leg | None:
@@ -126,7 +124,7 @@ def _legs_between(start: str, goal: str, notes: ReaderNotebook) -> list[Leg] | N
     """Return the legs from a place to one told later, found backwards from the goal; None if one is not seen."""
     legs: list[Leg] = []
     wanted = goal
-    contents = [note.content for note in notes.visible("place")]
+    contents = notes.contents("place")
     for number, (named, km, way, place) in enumerate(contents):
         if place == wanted:
             wanted = named or next((earlier[-1] for earlier in contents[number + 1 : number + 2]), "")

@@ -50,7 +50,7 @@ def _answer_play(question: str, notes: ReaderNotebook) -> str | None:
             break
     else:
         return None
-    play = _Play.known_after([note.content for note in notes.visible("play")][::-1])
+    play = _Play.known_after(notes.contents("play")[::-1])
     if pattern is _BELIEF[0]:
         return play.shared.get((match[1], match[2], match[3]))
     if pattern is _BELIEF[1]:
@@ -222,7 +222,7 @@ def _wishes(notes: ReaderNotebook) -> tuple[str, str]:
 
 def _order_dish(turn: IncomingTurn, notes: ReaderNotebook) -> str:
     menu = notes.newest("menu")
-    ordered = [note.content for note in notes.visible("dish")]
+    ordered = notes.contents("dish")
     dishes = menu.content["dishes"] if menu else []
     avoids = _wishes(notes)[1]
     fit = (name for name in dishes if name not in turn.text and name not in ordered and avoids not in name)
