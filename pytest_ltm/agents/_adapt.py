@@ -19,9 +19,14 @@ from pytest_ltm._model.agent import Agent, Configured, KeepsUsers, Resettable, U
 from pytest_ltm._model.transcript import RAW, Reading
 from pytest_ltm._storage.dotted import DottedPath, is_dotted
 from pytest_ltm._storage.errors import AgentError
-from pytest_ltm.agents._calls import Called, cannot_reply, method_that_replies
 from pytest_ltm.agents._capabilities import accepts_arguments, capabilities_of, register_control, required_parameters
-from pytest_ltm.agents._discovery import find_only_agent, refuse_framework_object
+from pytest_ltm.agents._discovery import (
+    Called,
+    cannot_reply,
+    find_only_agent,
+    method_that_replies,
+    refuse_framework_object,
+)
 from pytest_ltm.agents._hidden import can_hide_folders
 
 if TYPE_CHECKING:
@@ -386,43 +391,6 @@ def parse_usage(counts: Mapping[str, Any]) -> Usage:
     result = {name: count for name, count in counts.items() if is_count(count)}
     is_told = result.get("input_tokens") and "output_tokens" in result  # no prompt has no tokens
     return Usage(**result, estimated=not is_told)
-
-
-class FreshPromptAgent:
-    """Has another agent reply, which knows nothing but what it is shown for each message anew.
-
-    `agent`: one that `model` has made; by default it makes another.
-    """
-
-    def __init__(self, model: AgentSource, *, tells: bool, agent: Any = None) -> None:
-        self._model, self._tells = model, tells
-        self._agent = self._made() if agent is None else agent
-
-    async def aclose(self) -> None:
-        """Close the other agent."""
-        close = getattr(self._agent, "aclose", None) or getattr(self._agent, "close", None)
-        if close is not None:
-            await await_result(close())
-
-    async def _blank(self) -> Any:
-        """Return an agent that knows nothing: the same one reset, or another."""
-        if "Resettable" in capabilities_of(self._agent):
-            await await_result(self._agent.reset())
-        else:
-            await self.aclose()
-            self._agent = self._made()
-        return self._agent
-
-    def _made(self) -> Any:
-        agent = self._model.make()
-        if self._tells and "AcceptsHistory" not in capabilities_of(agent):
-            raise AgentError(f"{self._model.spec!r} has no accept(message, reply), so it can be shown nothing")
-        return agent
-
-
-async def await_result(value: Any) -> Any:
-    """Return the value; what it comes to, if it is an awaitable."""
-    return await value if inspect.isawaitable(value) else value
 
 
 # --- Looking agents up without their keys: in a dry run none is made, so none needs one.

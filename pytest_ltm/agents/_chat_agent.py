@@ -24,8 +24,8 @@ from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm._storage.images import image_type
 from pytest_ltm._storage.schema import Field, escape_json_text
 from pytest_ltm.agents._adapt import AgentSource, agent_source, current_reading, is_keyless
-from pytest_ltm.agents._timestamped import Timing, stamp_message
 from pytest_ltm.agents._unbuilt import ENCODING, FixedContext, Offer, reply_tokens
+from pytest_ltm.agents._wrapping import Timing, stamp_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pytest_ltm._model.agent import ExpectedReply, Prompted, Reply, Usage
 from pytest_ltm._storage.errors import AgentError
-from pytest_ltm.agents._adapt import AgentSource, FreshPromptAgent, agent_source, await_result
+from pytest_ltm.agents._adapt import AgentSource, agent_source
+from pytest_ltm.agents._wrapping import FreshPromptAgent, await_result
 from pytest_ltm.agents.reader.memory_policies import Full, Memory, Window, count_tokens, tokens_of
 from pytest_ltm.agents.reader.reader import Reader
 from pytest_ltm.fillers import answers_of, reply_of

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
-from pytest_ltm._model.agent import CAPABILITIES, TakesTurns
-from pytest_ltm.agents._adapt import AgentSource, FreshPromptAgent, agent_source, capabilities_of
-from pytest_ltm.agents._capabilities import protocol_members
+from pytest_ltm._model.agent import TakesTurns
+from pytest_ltm.agents._adapt import AgentSource, agent_source, capabilities_of
+from pytest_ltm.agents._wrapping import FreshPromptAgent, InTurn
 from pytest_ltm.agents.memory.stores import Steps, run_steps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from contextlib import AbstractContextManager
     from datetime import datetime
 
 
@@ -75,12 +74,7 @@ class IngestedOnce(FreshPromptAgent):
         self._family, self._number = family, number
         self._now: datetime | None = None
         self._begin()
-        self._take_members()
-
-    def _take_members(self) -> None:
-        for name in (capabilities_of(self._agent) & CAPABILITIES.keys()) - _OWN:
-            for member in protocol_members(CAPABILITIES[name]):
-                setattr(self, member, getattr(self, f"_{member}", None) or getattr(self._agent, member))
+        self._take_members(without=_OWN)
 
     def _begin(self) -> None:
         self._told: list[tuple[str, str | None, datetime | None]] = []
@@ -179,13 +173,8 @@ class IngestedOnce(FreshPromptAgent):
         if shared.agent is not self._agent:
             yield FreshPromptAgent.aclose(self)
         self._agent, self._heard = self._made(), 0
-        self._take_members()
+        self._take_members(without=_OWN)
 
 
-class IngestedOnceInTurn(IngestedOnce, TakesTurns):
+class IngestedOnceInTurn(InTurn, IngestedOnce):
     """The same in front of one that waits for its turn."""
-
-    def turn(self) -> AbstractContextManager[object]:
-        """Wait for a turn, and hold it."""
-        held: AbstractContextManager[object] = self._agent.turn()
-        return held

@@ -18,10 +18,9 @@ from pytest_ltm._storage.errors import LtmError
 from pytest_ltm.agents._caller import MAX_MESSAGE_TOKENS
 from pytest_ltm.agents._capabilities import capabilities_of, is_prompted, protocol_members, takes_user
 from pytest_ltm.agents._controls import Bias, ContextWindowAgent
-from pytest_ltm.agents._padding import PADDING_CAPABILITIES, Padding, padded_spec
 from pytest_ltm.agents._registry import EMBEDDED
-from pytest_ltm.agents._timestamped import Timing
 from pytest_ltm.agents._unbuilt import FixedContext, Offer, Remembering
+from pytest_ltm.agents._wrapping import PADDING_CAPABILITIES, Padding, Timing, padded_spec
 from pytest_ltm.agents.reader.memory_policies import Memory, count_tokens, make_memory
 from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.fillers import answers_of, reply_of

@@ -28,7 +28,7 @@ from pytest_ltm._storage.secrets import is_secret_name, redact_secrets, remember
 from pytest_ltm.agents._adapt import CONVERSATION_ID_PARAMETER, AgentSource, agent_source, dotted_source, is_keyless
 from pytest_ltm.agents._controls import Echo, Silent, make_cost, make_length_bias, make_oracle
 from pytest_ltm.agents._discovery import find_only_agent, is_module
-from pytest_ltm.agents._padding import make_padded
+from pytest_ltm.agents._wrapping import make_padded
 from pytest_ltm.agents.reader.reader import make_reader
 
 if TYPE_CHECKING:

@@ -176,19 +176,16 @@ class AgentApart(Apart):
         return Usage(**self._asked({"usage": True}, "usage")["usage"])
 
     def _count_tokens(self, text: str) -> int:
-        tokens: int = self._asked({"count": text}, "tokens")["tokens"]
-        return tokens
+        return int(self._asked({"count": text}, "tokens")["tokens"])
 
     def _configuration(self) -> Mapping[str, Any]:
         return self._configured
 
-    def _retrieved(self) -> list[str]:
-        texts: list[str] = self._asked({"retrieved": True}, "retrieved")["retrieved"]
-        return texts
+    def _retrieved(self) -> Any:
+        return self._asked({"retrieved": True}, "retrieved")["retrieved"]
 
-    def _in_context(self) -> list[str]:
-        texts: list[str] = self._asked({"in_context": True}, "in_context")["in_context"]
-        return texts
+    def _in_context(self) -> Any:
+        return self._asked({"in_context": True}, "in_context")["in_context"]
 
     def _written(self) -> list[tuple[str, str, str | None]]:
         rows = self._asked({"written": True}, "written")["written"]
@@ -241,11 +238,8 @@ class AgentApart(Apart):
         try:
             answer = self._process.ask(request, wanted=wanted, seconds=_own_limit(self._where.how.limit))
         except OutOfStep as error:
-            raise AgentFault(
-                f"its process {self._ended(error)}",
-                fatal=not self._capabilities.restorable,
-                interrupted=True,
-            ) from None
+            fatal = not self._capabilities.restorable
+            raise AgentFault(f"its process {self._ended(error)}", fatal=fatal, interrupted=True) from None
         except BaseException:  # a time limit: the answer would come when nobody waits for it
             self._kill()
             raise

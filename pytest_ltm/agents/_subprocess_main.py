@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 # The characters of a traceback that are told: its beginning and its end.
 _LONGEST = 20_000
+_OK = {"ok": True}
 
 
 def main() -> None:
@@ -89,13 +90,11 @@ class _Child:
         if hidden is not None and not request.get("look") and can_hide_folders():
             self._hidden = Path(hidden).resolve()
             hide_folder(self._hidden)
+        spec, base = request["agent"], None if request["base"] is None else Path(request["base"])
         with allow_missing_keys() if request.get("keyless") else contextlib.nullcontext():
-            # Where the agents come from; what few need is imported here, as each conversation waits
-            # for imports.
-            spec, base = request["agent"], None if request["base"] is None else Path(request["base"])
             if not request["is_file"]:
                 source = dotted_source(spec, base=base)
-            else:
+            else:  # imported only here, as each conversation waits for imports
                 from pytest_ltm.agents._registry import find_agent
 
                 source = find_agent(spec, base=base)
@@ -108,9 +107,8 @@ class _Child:
         folder = request["folder"]
         agent = self._agent = source.make(folder=None if folder is None else Path(folder))
         source.settings = None  # the other side knows them
-        having = capabilities_of(agent)
         return {
-            "made": sorted(having),
+            "made": sorted(capabilities_of(agent)),
             "max_message_tokens": getattr(agent, "max_message_tokens", None),
             "configuration": source.configuration(agent),
             "near_misses": near_misses(agent, CAPABILITIES),
@@ -133,49 +131,14 @@ class _Child:
         return _reply_fields(self._call("reply", request["message"], **user_kwargs(request["user"])))
 
     def _accept(self, request: dict[str, Any]) -> dict[str, Any]:
-        accept = request["accept"]
-        return {
-            "ok": True,
-            **_usage_fields(self._call("accept", accept["message"], accept["reply"], **user_kwargs(accept["user"]))),
-        }
+        told = request["accept"]
+        return _OK | _usage_fields(self._call("accept", told["message"], told["reply"], **user_kwargs(told["user"])))
 
     def _save(self, _: dict[str, Any]) -> dict[str, Any]:
         given = self._call("save")
         if not isinstance(given, (bytes, bytearray, memoryview)):
             raise AgentFault(f"it saved {shown(given)}; save() returns bytes")
         return {"state": base64.b64encode(bytes(given)).decode()}
-
-    def _load(self, request: dict[str, Any]) -> dict[str, Any]:
-        self._call("load", base64.b64decode(request["load"]))
-        return {"ok": True}
-
-    def _reset(self, _: dict[str, Any]) -> dict[str, Any]:
-        self._call("reset")
-        return {"ok": True}
-
-    def _tell_time(self, request: dict[str, Any]) -> dict[str, Any]:
-        self._call("tell_time", datetime.fromisoformat(request["now"]))
-        return {"ok": True}
-
-    def _usage(self, _: dict[str, Any]) -> dict[str, Any]:
-        return {"usage": asdict(check_usage(self._call("usage"), _refuse))}
-
-    def _retrieved(self, _: dict[str, Any]) -> dict[str, Any]:
-        return {"retrieved": check_texts(self._call("retrieved"), "retrieved", _refuse)}
-
-    def _in_context(self, _: dict[str, Any]) -> dict[str, Any]:
-        return {"in_context": check_texts(self._call("in_context"), "in_context", _refuse)}
-
-    def _written(self, _: dict[str, Any]) -> dict[str, Any]:
-        return {"written": to_builtins(check_operations(self._call("written"), _refuse))}
-
-    def _settle(self, _: dict[str, Any]) -> dict[str, Any]:
-        self._call("settle")
-        return {"ok": True}
-
-    def _delete(self, request: dict[str, Any]) -> dict[str, Any]:
-        self._call("delete", request["delete"])
-        return {"ok": True}
 
     def _count(self, request: dict[str, Any]) -> dict[str, Any]:
         given = self._call("count_tokens", request["count"])
@@ -184,15 +147,16 @@ class _Child:
         return {"tokens": int(given)}
 
     def _close(self, _: dict[str, Any]) -> dict[str, Any]:
+        closing = (name for name in ("aclose", "close") if accepts_arguments(getattr(self._agent, name, None), 0))
         try:
-            name = next(
-                (name for name in ("aclose", "close") if accepts_arguments(getattr(self._agent, name, None), 0)), ""
-            )
-            if name:
-                self._call(name)
+            return self._done(name) if (name := next(closing, "")) else _OK
         finally:
             self._loop.close()
-        return {"ok": True}
+
+    def _done(self, method: str, *arguments: object) -> dict[str, Any]:
+        """Call a method of the agent that returns nothing."""
+        self._call(method, *arguments)
+        return _OK
 
     def _call(self, method: str, *arguments: object, **named: object) -> Any:
         if copied():
@@ -204,9 +168,16 @@ class _Child:
             end_copy(process)
 
     _ANSWERS: ClassVar[Mapping[str, Callable[[Any, dict[str, Any]], dict[str, Any]]]] = {
-        "message": _reply, "accept": _accept, "save": _save, "load": _load, "reset": _reset, "now": _tell_time,
-        "usage": _usage, "retrieved": _retrieved, "in_context": _in_context, "count": _count, "close": _close,
-        "written": _written, "settle": _settle, "delete": _delete,
+        "message": _reply, "accept": _accept, "save": _save, "count": _count, "close": _close,
+        "load": lambda self, request: self._done("load", base64.b64decode(request["load"])),
+        "now": lambda self, request: self._done("tell_time", datetime.fromisoformat(request["now"])),
+        "delete": lambda self, request: self._done("delete", request["delete"]),
+        "reset": lambda self, _: self._done("reset"),
+        "settle": lambda self, _: self._done("settle"),
+        "usage": lambda self, _: {"usage": asdict(check_usage(self._call("usage"), _refuse))},
+        "retrieved": lambda self, _: {"retrieved": check_texts(self._call("retrieved"), "retrieved", _refuse)},
+        "in_context": lambda self, _: {"in_context": check_texts(self._call("in_context"), "in_context", _refuse)},
+        "written": lambda self, _: {"written": to_builtins(check_operations(self._call("written"), _refuse))},
     }  # fmt: skip
     """By the field that a request has."""
 
@@ -238,7 +209,12 @@ def _reply_fields(given: object) -> dict[str, Any]:
     if type(given) is str and len(given) <= LONGEST_REPLY:
         return {"reply": given}
     reply = check_reply(given, _refuse)
-    return {"reply": reply.text, "hypothetical": reply.hypothetical, **_usage_fields(reply), **_beside(reply)}
+    beside = {
+        "finish_reason": reply.finish_reason, "thoughts": reply.thoughts,
+        "mishaps": [asdict(each) for each in reply.mishaps],
+    }  # fmt: skip
+    known = {name: value for name, value in beside.items() if value}
+    return {"reply": reply.text, "hypothetical": reply.hypothetical, **_usage_fields(reply), **known}
 
 
 def _usage_fields(given: object) -> dict[str, Any]:
@@ -252,15 +228,6 @@ def _usage_fields(given: object) -> dict[str, Any]:
 
 
 _refuse = ForeignCaller("it", error=AgentFault).refusal
-
-
-def _beside(reply: Reply) -> dict[str, Any]:
-    """Return what else is known of a reply, where anything is."""
-    known = {
-        "finish_reason": reply.finish_reason, "thoughts": reply.thoughts,
-        "mishaps": [asdict(each) for each in reply.mishaps],
-    }  # fmt: skip
-    return {name: value for name, value in known.items() if value}
 
 
 def _error_fields(error: BaseException, hidden: Path | None) -> dict[str, Any]:

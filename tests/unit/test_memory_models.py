@@ -23,12 +23,12 @@ from pytest_ltm.agents.memory.roles import (
     Jot,
     Keyphrases,
     Queries,
+    Range,
     Reread,
     Summary,
     TimeRange,
 )
 from pytest_ltm.agents.memory.thinker import PROMPTS, make_thinker
-from pytest_ltm.agents.memory.time_ranges import Range
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 
 if TYPE_CHECKING:

@@ -16,13 +16,11 @@ from msgspec import structs
 
 from pytest_ltm._storage.errors import did_you_mean
 from pytest_ltm._storage.schema import load_packaged_yaml
-from pytest_ltm.agents.memory.chunks import Span
-from pytest_ltm.agents.memory.memories import Memories, MemoryItem
+from pytest_ltm.agents.memory.memories import Memories, MemoryItem, Span
 from pytest_ltm.agents.memory.pipeline import Thinks, format_moment, read_moment
 from pytest_ltm.agents.memory.reading import MemoryHit, Reading, Utterance, shorten_to_tokens
-from pytest_ltm.agents.memory.roles import Summary, asks_something, own_statements
+from pytest_ltm.agents.memory.roles import Range, Summary, asks_something, own_statements
 from pytest_ltm.agents.memory.thinker import PROMPTS, Replying, prompt_tokens
-from pytest_ltm.agents.memory.time_ranges import Range
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 
 if TYPE_CHECKING:

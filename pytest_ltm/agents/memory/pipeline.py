@@ -19,11 +19,10 @@ from pytest_ltm._model.agent import Mishap, Reply, ReportsUsage, TakesTurns, Usa
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm.agents._chat_agent import FRAME
 from pytest_ltm.agents.memory import roles
-from pytest_ltm.agents.memory.chunks import Span
-from pytest_ltm.agents.memory.memories import Memories, MemoryItem
+from pytest_ltm.agents.memory.memories import Memories, MemoryItem, Span
 from pytest_ltm.agents.memory.reading import MemoryHit, Utterance, shorten_to_tokens
+from pytest_ltm.agents.memory.roles import Range
 from pytest_ltm.agents.memory.thinker import PROMPTS, Replying, Task, Thinker, prompt_tokens
-from pytest_ltm.agents.memory.time_ranges import Range
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._storage.errors import AgentFault, describe_error
-from pytest_ltm.agents.reader.word_index import LENGTH, SATURATION
+from pytest_ltm.agents.reader.memory_policies import LENGTH, SATURATION
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

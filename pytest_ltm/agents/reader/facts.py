@@ -6,18 +6,12 @@ import json
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
-from pytest_ltm.agents.reader.notes import (
-    WORDS,
-    IncomingTurn,
-    Patterns,
-    ReaderNotebook,
-    Topic,
-    nearest_line,
-    note_stems,
-)
+from pytest_ltm.agents.reader.notes import WORDS, Patterns, Topic, nearest_line, note_stems
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
+
+    from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNotebook
 
 
 _ENDS = {

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
-from pytest_ltm.agents.reader.notes import (
-    SMALL_NUMBERS,
-    WORDS,
-    IncomingTurn,
-    Patterns,
-    ReaderNotebook,
-    Topic,
-    first_match,
-)
+from pytest_ltm.agents.reader.notes import SMALL_NUMBERS, WORDS, Patterns, Topic, first_match
+
+if TYPE_CHECKING:
+    from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNotebook
 
 _RE = Patterns("orders", NUMBERS=SMALL_NUMBERS, WORDS=list(SMALL_NUMBERS)[:9])
 
