@@ -6,9 +6,10 @@ import json
 import os
 import shlex
 import shutil
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from pytest_ltm._model.agent import Promised, Reply, Usage
 from pytest_ltm._model.memory import operation_rows
@@ -40,8 +41,7 @@ _UNKNOWN = ("", "", "")
 _COUNTS = ("input_tokens", "output_tokens", "cached_tokens", "calls")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandSettings:
+class CommandSettings(Struct, frozen=True, kw_only=True):
     """How to start the process, and what it can do beyond replying."""
 
     command: str

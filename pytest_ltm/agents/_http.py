@@ -7,9 +7,10 @@ import os
 import re
 import secrets
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
+
+from msgspec import Struct, field
 
 from pytest_ltm._calls.trace_context import add_trace
 from pytest_ltm._model.agent import SAVES_REFERENCE, Promised, Reply, Usage
@@ -37,8 +38,7 @@ if TYPE_CHECKING:
 _PATH = re.compile(r"[^.\s]+(?:\.[^.\s]+)*")
 
 
-@dataclass(frozen=True, slots=True)
-class JsonPath:
+class JsonPath(Struct, frozen=True):
     """A way into JSON: names of fields and numbers of list items, between dots."""
 
     text: str
@@ -92,8 +92,7 @@ _PATHS = ("message", "conversation", "user", "time", "reply", "written", *_NUMBE
 _LATER = ("written", "settle", "delete")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HttpSettings:
+class HttpSettings(Struct, frozen=True, kw_only=True):
     """Where an agent is, and how its JSON looks. `${NAME}` in URLs and headers stands for a variable's value."""
 
     url: str
@@ -164,7 +163,7 @@ class HttpSettings:
 
     def to_json(self) -> dict[str, Any]:
         """Return all of it, with variables by name only."""
-        plain = {name: getattr(self, name) for name in self.__slots__}
+        plain = {name: getattr(self, name) for name in self.__struct_fields__}
         numbers = {name: path.text for name, path in self.numbers.items()}
         shown = {name: value.text if isinstance(value, JsonPath) else value for name, value in plain.items()}
         shown = {name: value for name, value in shown.items() if value or name not in _LATER}

@@ -10,10 +10,11 @@ import shlex
 import shutil
 import tempfile
 from contextlib import ExitStack, asynccontextmanager
-from dataclasses import dataclass, field
 from datetime import datetime
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from pytest_ltm._calls import FORMS, PARAMETERS, Spec
 from pytest_ltm._model.agent import Promised
@@ -43,8 +44,7 @@ _CALLS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class StoreReader:
+class StoreReader(Struct, frozen=True):
     """Who reads for a store, and how."""
 
     thinker: Callable[[], Thinker]
@@ -135,8 +135,7 @@ _TEXTS, _TIMES = ("text", "memory", "content", "value"), ("at", "created_at", "t
 _TAIL = 300
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(Struct, frozen=True):
     """A tool of the server: its name, and by the names of its arguments what they are given of a method."""
 
     name: str

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import deque
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+
+from msgspec import Struct
 
 from pytest_ltm._engine.recording_folder import JOURNAL
 from pytest_ltm._engine.rescore import Playback, as_recorded
@@ -174,8 +175,7 @@ LTM_DIR = ".ltm"
 _FEW = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Recordings:
+class Recordings(Struct, frozen=True):
     """The recorded conversations that an argument names."""
 
     argument: str

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 # The characters of a traceback that are told: its beginning and its end.
 _LONGEST = 20_000
 _OK = {"ok": True}
+_refuse = ForeignCaller("it", error=AgentFault).refusal
 
 
 def main() -> None:
@@ -225,9 +226,6 @@ def _usage_fields(given: object) -> dict[str, Any]:
         return {}
     reply = check_reply(given, _refuse)
     return {"usage": None if reply.usage is None else asdict(reply.usage), "cost_usd": reply.cost_usd}
-
-
-_refuse = ForeignCaller("it", error=AgentFault).refusal
 
 
 def _error_fields(error: BaseException, hidden: Path | None) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from pytest_ltm._model.agent import Mishap
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents._registry import ADAPTERS
+from pytest_ltm.agents.memory.memories import Range
 from pytest_ltm.agents.memory.parameters import PRESETS
 from pytest_ltm.agents.memory.reading import MemoryHit, Utterance
 from pytest_ltm.agents.memory.roles import (
@@ -23,7 +24,6 @@ from pytest_ltm.agents.memory.roles import (
     Jot,
     Keyphrases,
     Queries,
-    Range,
     Reread,
     Summary,
     TimeRange,

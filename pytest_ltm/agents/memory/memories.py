@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from dataclasses import dataclass, replace
+from datetime import datetime  # noqa: TC003 - read by msgspec
 from typing import TYPE_CHECKING, Any
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from pytest_ltm._model.tokens import load_encoding
 from pytest_ltm.agents.memory.reading import MemoryHit, Utterance
@@ -18,21 +18,30 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pytest_ltm.agents.memory.parameters import MemorySettings
-    from pytest_ltm.agents.memory.roles import Range
 
 
 # Characters that are encoded at a time.
 _LONGEST = 50_000
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Span:
+class Span(Struct, frozen=True, array_like=True):
     """Tokens of one saying, or of several that follow one another: from the first's `start` up to the last's `end`."""
 
     first: int
     start: int
     last: int
     end: int
+
+
+class Range(Struct, frozen=True, array_like=True):
+    """From one moment to another, both aware."""
+
+    start: datetime
+    end: datetime
+
+    def contains_moment(self, at: datetime) -> bool:
+        """Return whether a moment is in it."""
+        return self.start <= at <= self.end
 
 
 class Log:
@@ -56,14 +65,20 @@ class Log:
         offsets = self._offsets(number)
         return self.said[number].text[offsets[start] : offsets[min(end, len(offsets) - 1)]]
 
+    def span(self, first: int, last: int) -> Span:
+        """Return all of the sayings from one to another."""
+        return Span(first, 0, last, self.tokens(last))
+
     def parts(self, span: Span) -> tuple[Utterance, ...]:
         """Return what a span holds, a part for each saying."""
-        result = []
+        texts = ((number, self.text(number, start, end).strip()) for number, start, end in self.stretches(span))
+        return tuple(structs.replace(self.said[number], text=text) for number, text in texts if text)
+
+    def stretches(self, span: Span) -> Iterator[tuple[int, int, int]]:
+        """Yield the sayings of a span, each with the tokens where it begins and ends there."""
         for number in range(span.first, span.last + 1):
             start = span.start if number == span.first else 0
-            end = span.end if number == span.last else self.tokens(number)
-            result.append(structs.replace(self.said[number], text=self.text(number, start, end).strip()))
-        return tuple(part for part in result if part.text)
+            yield number, start, span.end if number == span.last else self.tokens(number)
 
     def chunks(self, number: int, size: int, step: int) -> Iterator[Span]:
         """Yield a saying in chunks of `size` tokens, each `step` after the one before."""
@@ -119,8 +134,7 @@ class Log:
         return self._starts[number]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryItem:
+class MemoryItem(Struct, frozen=True, kw_only=True):
     """One memory."""
 
     span: Span
@@ -130,7 +144,7 @@ class MemoryItem:
     """What was written of that; None: it is what was said itself."""
     cites: tuple[int, ...] = ()
     """The sayings that it is from, where it is not from all of them."""
-    keys: Mapping[str, str]
+    keys: dict[str, str] = {}
     """What it is found by beside its value, by kind."""
     times: tuple[Range, ...] = ()
     """Of the events that it tells of."""
@@ -140,17 +154,14 @@ class Memories:
     """All memories of one conversation; knows no thinker."""
 
     def __init__(self, settings: MemorySettings, embeds: Embeds | None = None) -> None:
-        self._settings, self._embeds = settings, embeds
+        self._settings = settings
         self.log = Log()
         self.items: list[MemoryItem] = []
         kinds = settings.key if settings.join == "ranks" else ("all",)
-        self._indexes: dict[str, SearchIndex] = {kind: self._index() for kind in kinds}
+        self._indexes: dict[str, SearchIndex] = {kind: Words() if embeds is None else Vectors(embeds) for kind in kinds}
         self._alive = bytearray()
         self._firsts = array("I")
         self._oldest = 0
-
-    def _index(self) -> SearchIndex:
-        return Words() if self._embeds is None else Vectors(self._embeds)
 
     def say(self, message: str, reply: str, at: Any) -> int:
         """Take in an exchange; return the number of the message, that of the reply being the next."""
@@ -160,7 +171,8 @@ class Memories:
 
     def add(self, item: MemoryItem) -> int:
         """Keep a memory; the oldest go where there are more than may be kept. Return its number."""
-        keys = {"value": self._value(item), **item.keys}
+        value = "\n".join(one.text for one in self.log.parts(item.span)) if item.text is None else item.text
+        keys = {"value": value, **item.keys}
         named = {kind: keys.get(kind, "") for kind in self._settings.key}
         for kind, index in self._indexes.items():
             index.add([named[kind] if kind in named else self._joined(named)])
@@ -177,11 +189,6 @@ class Memories:
         if self._settings.join == "replace" and further:
             return "\n".join(further)
         return "\n".join(text for text in named.values() if text)
-
-    def _value(self, item: MemoryItem) -> str:
-        if item.text is not None:
-            return item.text
-        return "\n".join(one.text for one in self.log.parts(item.span))
 
     def forget_memory(self, number: int) -> None:
         """Never find a memory again."""
@@ -249,7 +256,7 @@ class Memories:
             span = self._widened(item.span, before)
             if how.distinct < 1 and self._known(span, shown) > how.distinct:
                 continue
-            for saying, start, end in self._stretches(span):
+            for saying, start, end in self.log.stretches(span):
                 shown.setdefault(saying, []).append((start, end))
             yield number, MemoryHit(str(number), self.log.parts(span), str(item.session))
 
@@ -259,21 +266,15 @@ class Memories:
         wide = self.log.expand_span(span, *self._settings.retrieval.expand)
         if wide.last < before:
             return wide
-        return replace(wide, last=before - 1, end=self.log.tokens(before - 1))
-
-    def _stretches(self, span: Span) -> Iterator[tuple[int, int, int]]:
-        for saying in range(span.first, span.last + 1):
-            start = span.start if saying == span.first else 0
-            yield saying, start, span.end if saying == span.last else self.log.tokens(saying)
+        return structs.replace(wide, last=before - 1, end=self.log.tokens(before - 1))
 
     def _known(self, span: Span, shown: Mapping[int, Sequence[tuple[int, int]]]) -> float:
         """Return the share of a span's tokens that one of the spans shown has as well, at least."""
         total = held = 0
-        for saying, start, end in self._stretches(span):
+        for saying, start, end in self.log.stretches(span):
             total += end - start
-            held += (
-                max((min(end, b) - max(start, a) for a, b in shown.get(saying, ())), default=0) if end > start else 0
-            )
+            if end > start:
+                held += max((min(end, b) - max(start, a) for a, b in shown.get(saying, ())), default=0)
         return held / total if total else 1.0
 
     def sources(self, number: int) -> list[str]:

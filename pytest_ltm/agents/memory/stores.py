@@ -10,10 +10,12 @@ from collections.abc import Awaitable, Generator, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
+from msgspec import structs
+
 from pytest_ltm._model.agent import Reply, TakesTurns, Usage
 from pytest_ltm._storage.errors import AgentError, AgentFault, describe_error
 from pytest_ltm.agents._capabilities import takes_user
-from pytest_ltm.agents.memory.reading import MemoryHit, Reading, Role, Utterance
+from pytest_ltm.agents.memory.reading import MemoryHit, Reading, Role, Utterance, format_moment, read_moment
 from pytest_ltm.agents.memory.thinker import Replying, Thinker
 
 if TYPE_CHECKING:
@@ -175,13 +177,13 @@ class Stored(TakesTurns):
 
     def _load(self, state: bytes) -> Any:
         kept = json.loads(state)
-        self._user, self._now = kept["user"], _parse_moment(kept["now"])
+        self._user, self._now = kept["user"], read_moment(kept["now"])
         self._used = Usage(**kept["used"])
-        self._said = {text: Utterance(role, text, _parse_moment(at)) for text, role, at in kept["said"]}
+        self._said = {text: Utterance(role, text, read_moment(at)) for text, role, at in kept["said"]}
         self._by_id = {key: self._said[text] for key, text in kept["ids"]}
         self._records = {key: tuple(texts) for key, texts in kept["records"].items()}
         self._keys, self._rows = kept.get("keys", {}), []
-        self._session, self._spoke, self._pending = kept["session"], _parse_moment(kept["spoke"]), []
+        self._session, self._spoke, self._pending = kept["session"], read_moment(kept["spoke"]), []
         self._unsettled = kept["unsettled"]
         for text in self._said:
             self._heard.add(text, self._user)
@@ -228,17 +230,16 @@ class Stored(TakesTurns):
         asks = takes_user(getattr(self._store, "search", None))
         result = yield self._called("search", message, k=self._reading.k, **({"user": self._user} if asks else {}))
         self._searches += bool(self._said)
-        if result is None or isinstance(result, (str, bytes, Mapping)) or not isinstance(result, Iterable):
+        if isinstance(result, (str, bytes, Mapping)) or not isinstance(result, Iterable):
+            kind = "None" if result is None else f"a {type(result).__name__}"
             raise AgentFault(
-                f"store {self._name!r}: search() returned "
-                f"{'None' if result is None else f'a {type(result).__name__}'}; "
-                "it returns a list of texts, or of (id, text, score, at), and an empty list if it finds nothing"
+                f"store {self._name!r}: search() returned {kind}; it returns a list of texts, or of (id, text, score, "
+                "at), and an empty list if it finds nothing"
             )
         listed = list(result)
         if len(listed) > self._reading.k:
-            raise AgentFault(
-                f"store {self._name!r}: search(k={self._reading.k}) returned {len(listed)} memories, more than k"
-            )
+            k = self._reading.k
+            raise AgentFault(f"store {self._name!r}: search(k={k}) returned {len(listed)} memories, more than k")
         notes = [self._note(one, number) for number, one in enumerate(listed)]
         keys = [one[0] if isinstance(one, (tuple, list)) and len(one) == _PARTS else None for one in listed]
         self._rows += [("found", key, note.said[0].text) for key, (note, _) in zip(keys, notes, strict=True)]
@@ -319,17 +320,14 @@ class Stored(TakesTurns):
         state = yield self._called("save")
         if not isinstance(state, (bytes, bytearray)):
             raise AgentFault(f"store {self._name!r} saved a {type(state).__name__}; save() returns bytes")
-        now = None if self._now is None else self._now.isoformat()
-        used = {name: getattr(self._used, name) for name in Usage.__struct_fields__}
-        said = [[one.text, one.role, one.at.isoformat() if one.at else None] for one in self._said.values()]
+        said = [[one.text, one.role, format_moment(one.at)] for one in self._said.values()]
         ids = [[key, one.text] for key, one in self._by_id.items()]
         whole = {
-            "user": self._user, "now": now, "used": used, "said": said, "ids": ids, "records": self._records,
-            "keys": self._keys,
-            "session": self._session, "spoke": None if self._spoke is None else self._spoke.isoformat(),
-            "unsettled": self._unsettled,
+            "user": self._user, "now": format_moment(self._now), "used": structs.asdict(self._used), "said": said,
+            "ids": ids, "records": self._records, "keys": self._keys, "session": self._session,
+            "spoke": format_moment(self._spoke), "unsettled": self._unsettled, "store": b64encode(state).decode(),
         }  # fmt: skip
-        return json.dumps({**whole, "store": b64encode(state).decode()}).encode()
+        return json.dumps(whole).encode()
 
     def _called(self, method: str, *values: Any, **named: Any) -> Any:
         try:
@@ -355,10 +353,9 @@ class Stored(TakesTurns):
         added = self._by_id.get(str(key)) if key is not None else None
         if added is None and isinstance(text, str):
             added = self._said.get(text)
-        if (record := self._records.get(str(key)) if key is not None else None) is not None:
-            shown = Utterance(
-                "", text if isinstance(text, str) else record[0], at if isinstance(at, datetime) else None
-            )
+        if record := self._records.get(str(key)) if key is not None else None:
+            own = text if isinstance(text, str) else record[0]
+            shown = Utterance("", own, at if isinstance(at, datetime) else None)
             return MemoryHit(str(number), (shown,)), "\n".join([shown.text, *record[1:]])
         if added is not None:
             return MemoryHit(str(number), (added,)), added.text
@@ -396,7 +393,3 @@ async def _run_steps_async(steps: Steps, value: Any) -> Any:
             value = steps.send(sent)
         except StopIteration as end:
             return end.value
-
-
-def _parse_moment(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from msgspec import Struct, structs
@@ -151,8 +150,7 @@ def _known_statements(about: str) -> list[str]:
     return [value for value in data.values() if isinstance(value, str)] if isinstance(data, dict) else []
 
 
-@dataclass(frozen=True, slots=True)
-class TaskResult(Generic[R]):
+class TaskResult(Struct, Generic[R], frozen=True):
     """What came of a task."""
 
     result: R

@@ -10,10 +10,11 @@ import math
 import re
 from array import array
 from collections import Counter, defaultdict
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from pytest_ltm._language.clauses import split_sentences
 from pytest_ltm._language.dates import DAYS, MONTHS
@@ -125,8 +126,7 @@ _NEIGHBOUR = 0.3
 _NOTES_READ = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(Struct, frozen=True):
     """Some sentences that one speaker said at a time."""
 
     number: int
@@ -137,8 +137,7 @@ class Passage:
     at: date | None
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredPassage:
+class ScoredPassage(Struct, frozen=True):
     """A passage and what it is worth for a question."""
 
     number: int
@@ -313,8 +312,7 @@ def days_apart(earlier: date, later: date, unit: str) -> str:
     return f"{count} {unit}{'s' * (count != 1)}"
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedQuestion:
+class ParsedQuestion(Struct, frozen=True):
     """What a message asks."""
 
     text: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from pytest_ltm._language.dates import MONTH_PATTERN, month_number
 from pytest_ltm._language.numbers import NUMBERS
@@ -90,8 +91,7 @@ def _belonging_kind(text: str) -> str:
     return "name" if _RE.naming.search(text) else "place"
 
 
-@dataclass(frozen=True, slots=True)
-class _Book:
+class _Book(Struct, frozen=True):
     """What the notes hold."""
 
     gifts: Sequence[Mapping[str, Any]]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_checkable
+
+from msgspec import Struct
 
 from pytest_ltm._language.numbers import NUMBERS, ONES
 from pytest_ltm._language.patterns import lazy_pattern, made_later
@@ -36,8 +37,7 @@ MAX_CLOSELY_READ = 1200
 """Characters up to which a message is looked at closely by abilities that deal in single sentences."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IncomingTurn:
+class IncomingTurn(Struct, frozen=True, kw_only=True):
     """One incoming message and its circumstances."""
 
     text: str
@@ -58,8 +58,7 @@ class IncomingTurn:
         return len(self.text) <= MAX_CLOSELY_READ
 
 
-@dataclass(frozen=True, slots=True)
-class ReaderNote:
+class ReaderNote(Struct, frozen=True):
     """Something that one message told."""
 
     kind: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from msgspec import structs
 
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.agents.reader.memory_policies import Memory, Retrieving, make_memory
@@ -81,7 +82,7 @@ def translate_turn(turn: IncomingTurn, notes: ReaderNotebook) -> ReadMessage:
         for meaning, part in {**dict(zip(meant, parts, strict=True)), **dict(quotes)}.items():
             if meaning != part:
                 notes.add(turn, _SAID, [meaning.strip(), part.strip()])
-    return ReadMessage(replace(turn, text=text + quiz + rest, said=turn.text), now, notes)
+    return ReadMessage(structs.replace(turn, text=text + quiz + rest, said=turn.text), now, notes)
 
 
 VERSION = 6
