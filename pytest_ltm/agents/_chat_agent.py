@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections import deque
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pytest_ltm._calls import (
@@ -30,7 +31,6 @@ from pytest_ltm.agents._wrapping import Timing, stamp_message
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
-    from datetime import datetime
 
 
 # What a message holds: a text, or parts with images.
@@ -72,10 +72,8 @@ class History:
         """Return the messages to send: the system prompt, what is left of the history, the newest one."""
         messages: list[dict[str, Any]] = [*self._system]
         for said, replied, _ in self._exchanges:
-            messages.append({"role": "user", "content": said})
-            messages.append({"role": "assistant", "content": replied})
-        messages.append({"role": "user", "content": message})
-        return messages
+            messages += [{"role": "user", "content": said}, {"role": "assistant", "content": replied}]
+        return [*messages, {"role": "user", "content": message}]
 
     def estimate(self, newest: int) -> int:
         """Return the estimated tokens of the prompt whose newest message has `newest`."""
@@ -235,9 +233,8 @@ class ChatAgent(TakesTurns):
         """Go back to what `save` returned; AgentError if another version saved it."""
         kept = json.loads(state)
         if kept.get("version") != VERSION:
-            raise AgentError(
-                f"this state was saved by version {kept.get('version')!r} of the chat agent, not {VERSION}"
-            )
+            version = kept.get("version")
+            raise AgentError(f"this state was saved by version {version!r} of the chat agent, not {VERSION}")
         self._restore(kept)
 
     def usage(self) -> Usage:
@@ -288,9 +285,8 @@ class ChatAgent(TakesTurns):
                 # Show less, by what the endpoint says of its limit; AgentFault if there is nothing left
                 # to cut.
                 if not len(self._history):
-                    raise AgentFault(
-                        f"{overflow}. Nothing is left to cut: it is the system prompt and this message alone"
-                    ) from None
+                    alone = "Nothing is left to cut: it is the system prompt and this message alone"
+                    raise AgentFault(f"{overflow}. {alone}") from None
                 self._learned = self._taught(size, overflow)
                 if self._learned < 1:
                     raise AgentFault(f"{overflow}. max_tokens={self._model.max_tokens} leaves no room for it") from None
@@ -305,15 +301,12 @@ class ChatAgent(TakesTurns):
         counted = overflow.asked or (overflow.limit if short else None)
         if counted is not None:
             self._history.note_prompt_size(size, counted)
-        return (
-            SHARE * refused
-            if overflow.limit is None
-            else overflow.limit - reply_tokens(overflow.limit, self._model.max_tokens)
-        )
+        if overflow.limit is None:
+            return SHARE * refused
+        return overflow.limit - reply_tokens(overflow.limit, self._model.max_tokens)
 
     def _fit(self, size: int) -> None:
-        limit = self._limit()
-        if limit is not None:
+        if (limit := self._limit()) is not None:
             self._history.drop_oldest(size, limit)
 
     def _limit(self) -> float | None:
@@ -390,8 +383,6 @@ class TimedChatAgent(ChatAgent):
 
     def _restore(self, kept: dict[str, Any]) -> None:
         super()._restore(kept)
-        from datetime import datetime
-
         before = kept["before"]
         self._now = self._before = None if before is None else datetime.fromisoformat(before)
 
@@ -424,14 +415,11 @@ def _source(agent: type[ChatAgent], spec: str, parameters: Field, *, before: str
     except AgentError as error:
         raise AgentError(f"agent '{before}{Spec.parse(spec, role='agent').head}': {error}") from error
     agent = SeeingChatAgent if shown.images else agent
-    made = agent_source(lambda: agent(chosen, shown), spec=f"{before}{spec}")
-    made.given = Offer(agent, chosen, shown)
-    return made
+    return agent_source(lambda: agent(chosen, shown), spec=f"{before}{spec}", known=Offer(agent, chosen, shown))
 
 
 def _shown(fields: Mapping[str, Field], *, sees: bool) -> FixedContext:
     present = {name: field for name, field in fields.items() if field.value is not None}
-    context = present["context"].tokens() if "context" in present else None
     tokenizer = present["tokenizer"].text() if "tokenizer" in present else ENCODING
     token_counter(tokenizer)  # an unknown one is reported now
     images = "images" in present and present["images"].boolean()
@@ -440,8 +428,6 @@ def _shown(fields: Mapping[str, Field], *, sees: bool) -> FixedContext:
         raise AgentError(f"only {seeing} takes images. Leave images out: captions are told")
     return FixedContext(
         system=present["system"].text() if "system" in present else None,
-        context=context,
-        tokenizer=tokenizer,
-        images=images or None,
-        reading=current_reading(),
-    )
+        context=present["context"].tokens() if "context" in present else None,
+        tokenizer=tokenizer, images=images or None, reading=current_reading(),
+    )  # fmt: skip

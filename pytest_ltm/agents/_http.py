@@ -18,17 +18,7 @@ from pytest_ltm._model.memory import operation_rows
 from pytest_ltm._storage.errors import AgentError, AgentFault, TransientFault, describe_error
 from pytest_ltm._storage.schema import Field
 from pytest_ltm._storage.secrets import remember_secret
-from pytest_ltm.agents._adapt import (
-    AgentSource,
-    agent_source,
-    grant_capabilities,
-    is_amount,
-    is_keyless,
-    parse_seconds,
-    parse_texts,
-    parse_usage,
-    shorten_foreign_text,
-)
+from pytest_ltm.agents import _adapt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -178,7 +168,7 @@ def fill_variables(text: str, *, hidden: bool = False) -> str:
 
     def value(match: re.Match[str]) -> str:
         result = os.environ.get(match[1])
-        if not result and is_keyless():
+        if not result and _adapt.is_keyless():
             return ""
         if not result:
             raise AgentError(f"{text!r} needs the environment variable {match[1]!r}, which is not set")
@@ -201,13 +191,14 @@ def read_settings(url: str, parameters: Field) -> HttpSettings:
 
 
 def _read_setting(name: str, field: Field) -> Any:
-    if name in _PATHS:
-        return (
-            None
-            if field.value is None and name in {"conversation", "user", "time", "written"}
-            else _parse_json_path(field)
-        )
-    return _READERS[name](field)
+    if name not in _PATHS:
+        return _READERS[name](field)
+    if field.value is None and name in {"conversation", "user", "time", "written"}:
+        return None
+    try:
+        return JsonPath(field.text("the path of a JSON field, such as choices.0.text"))
+    except AgentError as error:
+        raise field.fault(f"{error}.") from None
 
 
 def _parse_body(field: Field) -> Any:
@@ -215,28 +206,15 @@ def _parse_body(field: Field) -> Any:
     return field.json()
 
 
-def _parse_json_path(field: Field) -> JsonPath:
-    try:
-        return JsonPath(field.text("the path of a JSON field, such as choices.0.text"))
-    except AgentError as error:
-        raise field.fault(f"{error}.") from None
-
-
 def _parse_url(field: Field) -> str:
     return field.text("a URL, or a path on the agent's server")
 
 
 _READERS: Mapping[str, Callable[[Field], Any]] = {
-    "body": _parse_body,
-    "headers": parse_texts,
-    "timeout": parse_seconds,
-    "reset": _parse_url,
-    "history": _parse_url,
-    "settle": _parse_url,
-    "delete": _parse_url,
-    "keeps_conversations": Field.boolean,
-    "max_message_tokens": Field.tokens,
-}
+    "body": _parse_body, "headers": _adapt.parse_texts, "timeout": _adapt.parse_seconds,
+    **dict.fromkeys(("reset", "history", "settle", "delete"), _parse_url),
+    "keeps_conversations": Field.boolean, "max_message_tokens": Field.tokens,
+}  # fmt: skip
 
 # The bytes, unpacked, of the longest answer that is read.
 LONGEST_BODY = 2**24
@@ -274,7 +252,7 @@ class HttpAgent:
         self._conversation, self._now, self._begun = _new_id(), "", False
         self._rows: list[Any] = []
         """What the memory did that nobody has asked for yet."""
-        grant_capabilities(self, settings.capabilities, settings.max_message_tokens)
+        _adapt.grant_capabilities(self, settings.capabilities, settings.max_message_tokens)
 
     def reply(self, message: str) -> Reply:
         """Post the message and return the reply.
@@ -353,35 +331,33 @@ class HttpAgent:
         except (ValueError, RecursionError):
             if path:
                 return None
-            raise _unusable_answer(
-                f"{self._settings.place('')} answered {_body_start(response)}, which is not JSON"
-            ) from None
+            place = self._settings.place("")
+            raise _unusable_answer(f"{place} answered {_body_start(response)}, which is not JSON") from None
 
     def _answer(self, path: str, data: dict[str, Any]) -> Any:
         """Return the response of a server that is content."""
+        place = self._settings.place(path)
         try:
             with self._client.stream("POST", self._settings.url_of(path), json=data) as coming:
-                response = self._whole(coming, path)
+                response = self._whole(coming, place)
         except (self._http.ConnectError, self._http.ConnectTimeout, self._http.PoolTimeout) as error:
-            raise TransientFault(f"{self._settings.place(path)} cannot be reached: {error}") from error
+            raise TransientFault(f"{place} cannot be reached: {error}") from error
         except self._http.TransportError as error:  # which may have taken the message: the cause tells the Speaker
-            raise AgentError(f"{self._settings.place(path)} broke off: {describe_error(error)}") from error
+            raise AgentError(f"{place} broke off: {describe_error(error)}") from error
         except self._http.DecodingError as error:
-            raise _unusable_answer(
-                f"{self._settings.place(path)} answered with what cannot be unpacked: {error}"
-            ) from None
+            raise _unusable_answer(f"{place} answered with what cannot be unpacked: {error}") from None
         if response.is_success:
             return response
         phrase = f"{response.status_code} {response.reason_phrase}".strip()
-        raise HttpStatusError(f"{self._settings.place(path)} answered {phrase}: {_body_start(response)}", response)
+        raise HttpStatusError(f"{place} answered {phrase}: {_body_start(response)}", response)
 
-    def _whole(self, coming: Any, path: str) -> Any:
+    def _whole(self, coming: Any, place: str) -> Any:
         """Return a response with its body, read as it comes; AgentFault once that is too long, packed or endless."""
         body = bytearray()
         for part in coming.iter_bytes():
             body += part
             if len(body) > LONGEST_BODY:
-                raise _unusable_answer(f"{self._settings.place(path)} answered with more than {LONGEST_BODY:,} bytes")
+                raise _unusable_answer(f"{place} answered with more than {LONGEST_BODY:,} bytes")
         packed = {"content-encoding", "content-length", "transfer-encoding"}
         headers = [(name, value) for name, value in coming.headers.multi_items() if name.lower() not in packed]
         return self._http.Response(
@@ -395,13 +371,11 @@ class HttpAgent:
         try:
             text = path.read(data)
         except LookupError as error:
-            raise _unusable_answer(
-                f"{place} answered with {error.args[0]}. Body: {shorten_foreign_text(json.dumps(data))}", usage
-            ) from None
+            body = _adapt.shorten_foreign_text(json.dumps(data))
+            raise _unusable_answer(f"{place} answered with {error.args[0]}. Body: {body}", usage) from None
         if not isinstance(text, str):
-            raise _unusable_answer(
-                f"{place}: {path.text!r} is {shorten_foreign_text(json.dumps(text))}, not a text", usage
-            )
+            value = _adapt.shorten_foreign_text(json.dumps(text))
+            raise _unusable_answer(f"{place}: {path.text!r} is {value}, not a text", usage)
         return text
 
     def _took(self, data: Any) -> tuple[Usage | None, float | None]:
@@ -415,7 +389,7 @@ class HttpAgent:
                 result[name] = path.read(data)
         cost = result.pop("cost_usd", None)
         told = self._settings.numbers.keys() - {"cost_usd"}
-        return parse_usage(result) if told else None, cost if is_amount(cost) else None
+        return _adapt.parse_usage(result) if told else None, cost if _adapt.is_amount(cost) else None
 
 
 def _unusable_answer(text: str, usage: Usage | None = None) -> AgentFault:
@@ -425,19 +399,18 @@ def _unusable_answer(text: str, usage: Usage | None = None) -> AgentFault:
     return fault
 
 
-def make_http(url: str, parameters: Field) -> AgentSource:
+def make_http(url: str, parameters: Field) -> _adapt.AgentSource:
     """Return the source of the agents at a URL; AgentError or DefinitionError for settings that cannot work."""
     settings = read_settings(url, parameters)
-    if not is_keyless():
+    if not _adapt.is_keyless():
         try:
             import httpx2  # noqa: F401 - an extra
         except ImportError:
             raise AgentError(
                 "agents behind HTTP need httpx2. Install it with: pip install 'pytest-ltm[http]'"
             ) from None
-    made = agent_source(lambda: HttpAgent(settings), spec=url)
-    made.given = Promised(settings.capabilities, settings.max_message_tokens, frozenset(settings.numbers))
-    return made
+    given = Promised(settings.capabilities, settings.max_message_tokens, frozenset(settings.numbers))
+    return _adapt.agent_source(lambda: HttpAgent(settings), spec=url, known=given)
 
 
 def _new_id() -> str:
@@ -446,4 +419,4 @@ def _new_id() -> str:
 
 
 def _body_start(response: Any) -> str:
-    return shorten_foreign_text(response.text) if response.text.strip() else "an empty body"
+    return _adapt.shorten_foreign_text(response.text) if response.text.strip() else "an empty body"

@@ -31,7 +31,7 @@ from pytest_ltm.agents.memory.stores import CrossTalkDetector, Stored
 from pytest_ltm.agents.memory.thinker import Thinker, make_thinker
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
+    from collections.abc import AsyncIterator, Callable, Collection, Mapping
 
 
 STORE_CAPABILITIES = frozenset(
@@ -66,17 +66,17 @@ def make_store(argument: str, parameters: Field) -> AgentSource:
     if isinstance(given, type):
         _check_store(given, who)
     values = fields["store"].json() if "store" in fields else {}
-    source = store_source(functools.partial(given, **values), path, f"store:{argument}", reads, {})
     having = {"Resettable"} if hasattr(given, "reset") else set()
     having |= {"Checkpointable"} if hasattr(given, "save") and hasattr(given, "load") else set()
-    source.given = Promised(STORE_CAPABILITIES | having)
-    return source
+    make = functools.partial(given, **values)
+    return store_source(make, path, f"store:{argument}", reads, {}, having=having)
 
 
 def store_source(
-    make: Callable[[], Any], name: str, spec: str, reads: StoreReader, settings: Mapping[str, Any]
-) -> AgentSource:
-    """Return the source of conversations over stores that `make` makes, one for each."""
+    make: Callable[[], Any], name: str, spec: str, reads: StoreReader, settings: Mapping[str, Any], *,
+    having: Collection[str] = (),
+) -> AgentSource:  # fmt: skip
+    """Return the source of conversations over stores that `make` makes, one each; `having`: what they can do beside."""
     heard = CrossTalkDetector()
 
     def made() -> Stored:
@@ -84,7 +84,7 @@ def store_source(
         _check_store(store, f"agent {spec!r}")
         return Stored(store, name, reads.thinker(), reads.reading, heard, {"path": name, **settings, **reads.record})
 
-    return agent_source(made, spec=spec)
+    return agent_source(made, spec=spec, known=Promised(STORE_CAPABILITIES.union(having)))
 
 
 def _check_store(store: object, who: str) -> None:
@@ -156,8 +156,9 @@ class Server:
         from anyio.from_thread import start_blocking_portal
 
         self._tools, self._user = tools, ""
+        who = f"MCP server {shlex.join(command)!r}"
         if shutil.which(command[0]) is None:
-            raise AgentUnavailable(f"MCP server {shlex.join(command)!r} did not start: no command {command[0]!r}")
+            raise AgentUnavailable(f"{who} did not start: no command {command[0]!r}")
         self._stack = ExitStack()
         self._errors = self._stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8"))  # noqa: SIM115
         try:
@@ -166,21 +167,18 @@ class Server:
             self._session = self._stack.enter_context(session)
             offered = self._portal.call(self._session.list_tools).tools
         except Exception as error:
-            said = self._tail()
+            why = f"{describe_error(_first_of_group(error))}{self._tail()}"
             self._stack.close()
-            raise AgentUnavailable(
-                f"MCP server {shlex.join(command)!r} did not start: {describe_error(_first_of_group(error))}{said}"
-            ) from error
+            raise AgentUnavailable(f"{who} did not start: {why}") from error
         self._schemas = {tool.name: tool.input_schema for tool in offered}
-        named = [name for name, tool in tools.items() if name in _NEEDED or tool != Tool(name)]
-        lacking = [tools[name].name for name in named if tools[name].name not in self._schemas]
+        named = [tool.name for name, tool in tools.items() if name in _NEEDED or tool != Tool(name)]
+        lacking = [name for name in named if name not in self._schemas]
         if lacking:
             self._stack.close()
             raise AgentUnavailable(
-                f"MCP server {shlex.join(command)!r} has no tool {lacking[0]!r}. It has "
-                f"{', '.join(self._schemas) or 'none'}; a file says which of them adds and which searches"
+                f"{who} has no tool {lacking[0]!r}. It has {', '.join(self._schemas) or 'none'}; a file says which of "
+                "them adds and which searches"
             )
-
         for name in ("settle", "written", "add_session", "delete"):
             if tools[name].name in self._schemas:
                 setattr(self, name, getattr(self, f"_{name}"))
@@ -223,9 +221,8 @@ class Server:
         try:
             answer = self._portal.call(self._session.call_tool, tool.name, arguments)
         except Exception as error:
-            raise AgentFault(
-                f"the MCP tool {tool.name!r} failed: {describe_error(_first_of_group(error))}{self._tail()}"
-            ) from error
+            why = f"{describe_error(_first_of_group(error))}{self._tail()}"
+            raise AgentFault(f"the MCP tool {tool.name!r} failed: {why}") from error
         texts = [part.text for part in answer.content if getattr(part, "text", None) is not None]
         if answer.is_error:
             raise AgentFault(f"the MCP tool {tool.name!r} refused: {' '.join(texts)[:_TAIL]}")
@@ -299,9 +296,7 @@ def make_mcp(argument: str, parameters: Field) -> AgentSource:
     tools = {method: _parse_tool(fields.get(method), method, ours) for method, ours in _GIVEN.items()}
     name = f"mcp:{argument}"
     chosen = {one.name: dict(one.arguments) for method, one in tools.items() if method in {*_NEEDED, *fields}}
-    source = store_source(lambda: Server(command, tools), name, name, reads, {"tools": chosen})
-    source.given = Promised(STORE_CAPABILITIES)
-    return source
+    return store_source(lambda: Server(command, tools), name, name, reads, {"tools": chosen})
 
 
 def _parse_tool(said: Field | None, name: str, ours: tuple[str, ...]) -> Tool:
