@@ -201,19 +201,14 @@ class AgentCaller:
         """Close the agent (its `aclose` or `close`, if any) and its loop; return a notice if that failed."""
         try:
             closing, self._owned = self._owned, False
-            if closing:
-                self._close_agent()
+            names = (name for name in ("aclose", "close") if accepts_arguments(getattr(self.agent, name, None), 0))
+            if closing and (name := next(names, "")):
+                self._call(name)
         except AgentFault as fault:
             return str(fault)
         finally:
             self._door.close()
         return f"{self._door.who}: {FORK_MESSAGE}" if copied() else None
-
-    def _close_agent(self) -> None:
-        for name in ("aclose", "close"):
-            if accepts_arguments(getattr(self.agent, name, None), 0):
-                self._call(name)
-                return
 
     def _in_own_thread(self, attempt: Callable[[], Reply]) -> Reply:
         """Make a whole attempt in the conversation's thread, where waiting for a turn holds up nobody."""
@@ -267,14 +262,9 @@ class AgentCaller:
             return None
 
         try:
+            anew = leaves_no_trace or state is not None or "Stateless" in self.capabilities
             with self._errors.collected():
-                reply = self._door.persist(
-                    attempt,
-                    sent=sent,
-                    anew=leaves_no_trace or state is not None or "Stateless" in self.capabilities,
-                    ready=restore,
-                    used=used,
-                )
+                reply = self._door.persist(attempt, sent=sent, anew=anew, ready=restore, used=used)
             if logged := self._errors.take():
                 reply = replace(reply, mishaps=reply.mishaps + logged)
             if reply.usage is not None:

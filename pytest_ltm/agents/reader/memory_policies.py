@@ -16,7 +16,7 @@ from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm._storage.text_file import TextFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
 
 # --- BM25 (Robertson and Zaragoza, 2009; k1 = 1.5, b = 0.75, rarities above 0) over texts that are added one by one.
@@ -335,49 +335,35 @@ def make_memory(policy: str, argument: str) -> Callable[[], Memory]:
 
     Raises ConfigurationError for an unknown policy or an argument that the policy cannot use.
     """
-    if policy not in _POLICIES:
-        hint = did_you_mean(policy, _POLICIES)
-        raise ConfigurationError(f"unknown memory policy {policy!r}.{hint} There are: {', '.join(sorted(_POLICIES))}")
-    return _POLICIES[policy](argument)
+    match policy:
+        case "full":
+            if argument:
+                raise ConfigurationError(f"'full:{argument}': the policy 'full' takes no argument. Write 'full'")
+            return Full
+        case "window":
+            return partial(Window, tokens_of("window", argument))
+        case "bm25":
+            if best := _TOP.fullmatch(argument.strip().lower()):
+                return partial(Retrieving, 0, lambda _: 0, top=int(best[1]))
+            return partial(Retrieving, tokens_of("bm25", argument), count_tokens)
+        case "forgetful":
+            return partial(Forgetful, _share_of(argument))
+    hint = did_you_mean(policy, _POLICIES)
+    raise ConfigurationError(f"unknown memory policy {policy!r}.{hint} There are: {', '.join(_POLICIES)}")
 
 
-def _make_full(argument: str) -> Callable[[], Memory]:
-    if argument:
-        raise ConfigurationError(f"'full:{argument}': the policy 'full' takes no argument. Write 'full'")
-    return Full
+_POLICIES = ("bm25", "forgetful", "full", "window")
 
 
-def _make_window(argument: str) -> Callable[[], Memory]:
-    tokens = tokens_of("window", argument)
-    return lambda: Window(tokens)
-
-
-def _make_bm25(argument: str) -> Callable[[], Memory]:
-    best = _TOP.fullmatch(argument.strip().lower())
-    if best:
-        return lambda: Retrieving(0, lambda _: 0, top=int(best[1]))
-    tokens = tokens_of("bm25", argument)
-    return lambda: Retrieving(tokens, count_tokens)
-
-
-def _make_forgetful(argument: str) -> Callable[[], Memory]:
+def _share_of(argument: str) -> float:
     try:
         share = float(argument)
     except ValueError:
         share = -1.0
-    if not 0 <= share <= 1:
-        raise ConfigurationError(
-            f"'forgetful:{argument}': {argument!r} is no share of 0 to 1. Write it as in 'forgetful:0.2'"
-        )
-    return lambda: Forgetful(share)
-
-
-_POLICIES: Mapping[str, Callable[[str], Callable[[], Memory]]] = {
-    "full": _make_full,
-    "window": _make_window,
-    "bm25": _make_bm25,
-    "forgetful": _make_forgetful,
-}
+    if 0 <= share <= 1:
+        return share
+    cure = "Write it as in 'forgetful:0.2'"
+    raise ConfigurationError(f"'forgetful:{argument}': {argument!r} is no share of 0 to 1. {cure}")
 
 
 def tokens_of(policy: str, argument: str) -> int:
@@ -385,9 +371,8 @@ def tokens_of(policy: str, argument: str) -> int:
     match = _TOKENS.fullmatch(argument.strip().lower())
     tokens = round(float(match.group(1)) * (1000 if match.group(2) else 1)) if match else 0
     if tokens < 1:
-        raise ConfigurationError(
-            f"'{policy}:{argument}': {argument!r} is no number of tokens. Write it as in '{policy}:8k'"
-        )
+        cure = f"Write it as in '{policy}:8k'"
+        raise ConfigurationError(f"'{policy}:{argument}': {argument!r} is no number of tokens. {cure}")
     return tokens
 
 
