@@ -8,17 +8,7 @@ from collections import deque
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pytest_ltm._calls import (
-    KINDS,
-    ContextOverflow,
-    ModelResponse,
-    ModelSpec,
-    Spec,
-    escape_surrogates,
-    open_model,
-    provider_of,
-    read_model,
-)
+from pytest_ltm import _calls
 from pytest_ltm._model.agent import CUT_OFF, Mishap, Reply, TakesTurns, Usage, usage_of
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._storage.errors import AgentError, AgentFault
@@ -175,9 +165,9 @@ class ChatAgent(TakesTurns):
     Resettable, Checkpointable, AnswersAlone, AcceptsHistory, Configured, CountsTokens, LimitsMessages, ReportsUsage.
     """
 
-    def __init__(self, model: ModelSpec, shown: FixedContext) -> None:
+    def __init__(self, model: _calls.ModelSpec, shown: FixedContext) -> None:
         self._model, self._shown = model, shown
-        self._completions = open_model(model)
+        self._completions = _calls.open_model(model)
         self._history = History(shown.system, token_counter(shown.tokenizer).count)
         self._learned: float | None = None
         self._used = Usage()
@@ -218,7 +208,7 @@ class ChatAgent(TakesTurns):
     def accept(self, message: str, reply: str) -> None:
         """Remember an exchange that happened without the model."""
         message = self._noted(message)
-        self._history.add(message, self._history.size_of(message), escape_surrogates(self._shown.reading(reply)))
+        self._history.add(message, self._history.size_of(message), _calls.escape_surrogates(self._shown.reading(reply)))
         self._fit(0)
 
     def reset(self) -> None:
@@ -259,9 +249,9 @@ class ChatAgent(TakesTurns):
         self._completions.close()
 
     def _noted(self, message: str) -> str:
-        return escape_surrogates(message)
+        return _calls.escape_surrogates(message)
 
-    def _mishaps(self, size: int, answer: ModelResponse) -> tuple[Mishap, ...]:
+    def _mishaps(self, size: int, answer: _calls.ModelResponse) -> tuple[Mishap, ...]:
         """Learn what the endpoint counted, and return what should not go unnoticed of this reply."""
         counted, limit = answer.used.input, self._model.max_tokens
         happened = {
@@ -281,7 +271,7 @@ class ChatAgent(TakesTurns):
         for _ in range(SHRINKS):
             try:
                 return self._completions.complete(self._history.prompt(message))
-            except ContextOverflow as overflow:
+            except _calls.ContextOverflow as overflow:
                 # Show less, by what the endpoint says of its limit; AgentFault if there is nothing left
                 # to cut.
                 if not len(self._history):
@@ -294,7 +284,7 @@ class ChatAgent(TakesTurns):
                 self._history.drop_oldest(size, min(self._learned, _LESS * refused))
         return self._completions.complete(self._history.prompt(message))
 
-    def _taught(self, size: int, overflow: ContextOverflow) -> float:
+    def _taught(self, size: int, overflow: _calls.ContextOverflow) -> float:
         """Return how many tokens a prompt may have, after what was said of the one that was too long."""
         refused = self._history.estimate(size) * self._history.ratio
         short = overflow.limit is not None and refused < overflow.limit
@@ -346,7 +336,7 @@ class TimedChatAgent(ChatAgent):
     `[2024-03-04 09:00:00+00:00] Hello.`, later `[3:20:00 later] I am back.`
     """
 
-    def __init__(self, model: ModelSpec, shown: FixedContext) -> None:
+    def __init__(self, model: _calls.ModelSpec, shown: FixedContext) -> None:
         super().__init__(model, shown)
         self._now: datetime | None = None
         self._before: datetime | None = None
@@ -376,7 +366,7 @@ class TimedChatAgent(ChatAgent):
         return {**super().configuration(), "time": "passed"}
 
     def _noted(self, message: str) -> str:
-        return stamp_message(escape_surrogates(message), self._now, self._before)
+        return stamp_message(_calls.escape_surrogates(message), self._now, self._before)
 
     def _state(self) -> dict[str, Any]:
         return {**super()._state(), "before": None if self._before is None else self._before.isoformat()}
@@ -399,7 +389,7 @@ def make_chat(kind: str, argument: str, parameters: Field) -> AgentSource:
 
 def make_timed(argument: str, parameters: Field, find: Callable[[str], AgentSource]) -> AgentSource:
     """Return the source of `ts:SPEC`, whose agents `find` knows; AgentError with a cure."""
-    if argument.partition(":")[0] in KINDS:
+    if argument.partition(":")[0] in _calls.KINDS:
         return _source(TimedChatAgent, argument, parameters, before="ts:")
     if not argument:
         raise AgentError("agent 'ts:' names no agent. Write it as in 'ts:mypkg.bot:Bot'.")
@@ -409,11 +399,11 @@ def make_timed(argument: str, parameters: Field, find: Callable[[str], AgentSour
 
 
 def _source(agent: type[ChatAgent], spec: str, parameters: Field, *, before: str = "") -> AgentSource:
-    chosen, own = read_model(spec, role="agent", parameters=parameters, also=_OWN, ready=not is_keyless())
+    chosen, own = _calls.read_model(spec, role="agent", parameters=parameters, also=_OWN, ready=not is_keyless())
     try:
-        shown = _shown(own, sees=agent is ChatAgent and provider_of(chosen.provider).takes_images)
+        shown = _shown(own, sees=agent is ChatAgent and _calls.provider_of(chosen.provider).takes_images)
     except AgentError as error:
-        raise AgentError(f"agent '{before}{Spec.parse(spec, role='agent').head}': {error}") from error
+        raise AgentError(f"agent '{before}{_calls.Spec.parse(spec, role='agent').head}': {error}") from error
     agent = SeeingChatAgent if shown.images else agent
     return agent_source(lambda: agent(chosen, shown), spec=f"{before}{spec}", known=Offer(agent, chosen, shown))
 
@@ -424,7 +414,7 @@ def _shown(fields: Mapping[str, Field], *, sees: bool) -> FixedContext:
     token_counter(tokenizer)  # an unknown one is reported now
     images = "images" in present and present["images"].boolean()
     if images and not sees:
-        seeing = " and ".join(f"{kind}:MODEL" for kind in KINDS if provider_of(kind).takes_images)
+        seeing = " and ".join(f"{kind}:MODEL" for kind in _calls.KINDS if _calls.provider_of(kind).takes_images)
         raise AgentError(f"only {seeing} takes images. Leave images out: captions are told")
     return FixedContext(
         system=present["system"].text() if "system" in present else None,

@@ -201,10 +201,7 @@ class Box:
     def show(self, message: HumanPrompt) -> ReadReceipt:
         """Note that the message itself is shown, if it is for the first time."""
         seen = self.message_state(message)
-        if seen.shown is None:
-            seen = structs.replace(seen, shown=wall_time())
-            self._note(message, seen)
-        return seen
+        return seen if seen.shown else self._note(message, structs.replace(seen, shown=wall_time()))
 
     def pause(self, message: HumanPrompt) -> None:
         """Begin a break."""
@@ -246,8 +243,9 @@ class Box:
         answers = (_read_struct(self._path(number, "answer"), HumanAnswer) for number in self._numbers("answer"))
         return [answer.seconds for answer in answers if answer is not None]
 
-    def _note(self, message: HumanPrompt, seen: ReadReceipt) -> None:
+    def _note(self, message: HumanPrompt, seen: ReadReceipt) -> ReadReceipt:
         _write_struct(self._path(message.number, "seen"), seen)
+        return seen
 
     def _path(self, number: int, kind: str) -> Path:
         return self.folder / f"{number:05}.{kind}.json"

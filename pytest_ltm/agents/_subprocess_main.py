@@ -21,16 +21,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from msgspec import to_builtins
 from msgspec.structs import asdict
 
+from pytest_ltm._calls import foreign
 from pytest_ltm._calls.event_loop import LoopShare
-from pytest_ltm._calls.foreign import (
-    LONGEST_REPLY,
-    ForeignCaller,
-    check_reply,
-    check_texts,
-    check_usage,
-    is_count,
-    shown,
-)
 from pytest_ltm._calls.logged_errors import LoggedErrors
 from pytest_ltm._calls.retry import broken_off, classify_failure
 from pytest_ltm._calls.time_limits import FORK_MESSAGE, copied, end_copy
@@ -49,7 +41,7 @@ if TYPE_CHECKING:
 # The characters of a traceback that are told: its beginning and its end.
 _LONGEST = 20_000
 _OK = {"ok": True}
-_refuse = ForeignCaller("it", error=AgentFault).refusal
+_refuse = foreign.ForeignCaller("it", error=AgentFault).refusal
 
 
 def main() -> None:
@@ -138,13 +130,13 @@ class _Child:
     def _save(self, _: dict[str, Any]) -> dict[str, Any]:
         given = self._call("save")
         if not isinstance(given, (bytes, bytearray, memoryview)):
-            raise AgentFault(f"it saved {shown(given)}; save() returns bytes")
+            raise AgentFault(f"it saved {foreign.shown(given)}; save() returns bytes")
         return {"state": base64.b64encode(bytes(given)).decode()}
 
     def _count(self, request: dict[str, Any]) -> dict[str, Any]:
         given = self._call("count_tokens", request["count"])
-        if not is_count(given):
-            raise AgentFault(f"it counted {shown(given)} tokens; count_tokens() returns a whole number")
+        if not foreign.is_count(given):
+            raise AgentFault(f"it counted {foreign.shown(given)} tokens; count_tokens() returns a whole number")
         return {"tokens": int(given)}
 
     def _close(self, _: dict[str, Any]) -> dict[str, Any]:
@@ -153,6 +145,9 @@ class _Child:
             return self._done(name) if (name := next(closing, "")) else _OK
         finally:
             self._loop.close()
+
+    def _texts(self, method: str) -> dict[str, Any]:
+        return {method: foreign.check_texts(self._call(method), method, _refuse)}
 
     def _done(self, method: str, *arguments: object) -> dict[str, Any]:
         """Call a method of the agent that returns nothing."""
@@ -175,9 +170,9 @@ class _Child:
         "delete": lambda self, request: self._done("delete", request["delete"]),
         "reset": lambda self, _: self._done("reset"),
         "settle": lambda self, _: self._done("settle"),
-        "usage": lambda self, _: {"usage": asdict(check_usage(self._call("usage"), _refuse))},
-        "retrieved": lambda self, _: {"retrieved": check_texts(self._call("retrieved"), "retrieved", _refuse)},
-        "in_context": lambda self, _: {"in_context": check_texts(self._call("in_context"), "in_context", _refuse)},
+        "usage": lambda self, _: {"usage": asdict(foreign.check_usage(self._call("usage"), _refuse))},
+        "retrieved": lambda self, _: self._texts("retrieved"),
+        "in_context": lambda self, _: self._texts("in_context"),
         "written": lambda self, _: {"written": to_builtins(check_operations(self._call("written"), _refuse))},
     }  # fmt: skip
     """By the field that a request has."""
@@ -193,8 +188,8 @@ def _check_source(source: AgentSource) -> None:
     is_function = isinstance(given, FunctionType) and (given.__closure__ is None or hasattr(given, "__wrapped__"))
     if not (isinstance(given, type) or is_function):
         raise AgentError(
-            f"agent {source.spec!r} is {shown(given)}, made where its module is imported: in a process of its own "
-            "(--ltm-agent-process) it would be another one. Name a class or a plain function"
+            f"agent {source.spec!r} is {foreign.shown(given)}, made where its module is imported: in a process of its "
+            "own (--ltm-agent-process) it would be another one. Name a class or a plain function"
         )
 
 
@@ -207,9 +202,9 @@ def _moved_clock(now: str) -> Iterator[None]:
 
 
 def _reply_fields(given: object) -> dict[str, Any]:
-    if type(given) is str and len(given) <= LONGEST_REPLY:
+    if type(given) is str and len(given) <= foreign.LONGEST_REPLY:
         return {"reply": given}
-    reply = check_reply(given, _refuse)
+    reply = foreign.check_reply(given, _refuse)
     beside = {
         "finish_reason": reply.finish_reason, "thoughts": reply.thoughts,
         "mishaps": [asdict(each) for each in reply.mishaps],
@@ -221,10 +216,10 @@ def _reply_fields(given: object) -> dict[str, Any]:
 def _usage_fields(given: object) -> dict[str, Any]:
     """Return what a reply, or telling, says that it used."""
     if isinstance(given, Usage):
-        return {"usage": asdict(check_usage(given, _refuse))}
+        return {"usage": asdict(foreign.check_usage(given, _refuse))}
     if not isinstance(given, Reply):
         return {}
-    reply = check_reply(given, _refuse)
+    reply = foreign.check_reply(given, _refuse)
     return {"usage": None if reply.usage is None else asdict(reply.usage), "cost_usd": reply.cost_usd}
 
 

@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 
 from pytest_ltm._model.tokens import load_encoding
 from pytest_ltm.agents.memory.reading import MemoryHit, Utterance
-from pytest_ltm.agents.memory.searching import Embeds, Ranked, SearchIndex, Vectors, Words, fuse_rankings
+from pytest_ltm.agents.memory.searching import Embeds, Ranked, Vectors, Words, fuse_rankings
 from pytest_ltm.agents.reader.memory_policies import ENCODING
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ class Memories:
         self.log = Log()
         self.items: list[MemoryItem] = []
         kinds = settings.key if settings.join == "ranks" else ("all",)
-        self._indexes: dict[str, SearchIndex] = {kind: Words() if embeds is None else Vectors(embeds) for kind in kinds}
+        self._indexes = {kind: Words() if embeds is None else Vectors(embeds) for kind in kinds}
         self._alive = bytearray()
         self._firsts = array("I")
         self._oldest = 0

@@ -131,12 +131,8 @@ class ChapterBreak:
         if page := _RE.page.match(turn.text):
             return notes.add(turn, "book page", _read_town(turn.text[page.end() :]), "I am listening.")
         if option := _RE.option.match(turn.text):
-            return notes.add(
-                turn,
-                "book option",
-                {"number": int(option[1]), **_read_town(turn.text[option.end() :])},
-                "I am listening.",
-            )
+            told = {"number": int(option[1]), **_read_town(turn.text[option.end() :])}
+            return notes.add(turn, "book option", told, "I am listening.")
         if len(turn.text) > 2 * _SHORT:
             return None
         if _RE.opening.match(turn.text) or _RE.forget.search(turn.text):

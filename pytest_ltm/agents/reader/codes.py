@@ -38,27 +38,19 @@ class Secrets:
         rest = text[greeting.end() :]
         if greeting["day"]:
             return _answer_secret(greeting["who"], _day_of_year(greeting["day"]), rest, notes)
-        return "Noted." if _note_secret(greeting["who"], rest, turn, notes) else None
+        return _note_secret(greeting["who"], rest, turn, notes)
 
 
-def _note_secret(who: str, text: str, turn: IncomingTurn, notes: ReaderNotebook) -> bool:
+def _note_secret(who: str, text: str, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
     for number, (told, _) in enumerate(_THINGS):
         if match := told.search(text):
             until, friend = _RE.until.search(text), _RE.friend.search(text, match.end())
-            notes.add(
-                turn,
-                _TOLD,
-                {
-                    "thing": number,
-                    "owner": who,
-                    "value": match[1],
-                    "open": _RE.kept.search(text) is None,
-                    "friend": friend[1] if friend else "",
-                    "until": _day_of_year(until[1]) if until else 0,
-                },
-            )
-            return True
-    return False
+            secret = {
+                "thing": number, "owner": who, "value": match[1], "open": _RE.kept.search(text) is None,
+                "friend": friend[1] if friend else "", "until": _day_of_year(until[1]) if until else 0,
+            }  # fmt: skip
+            return notes.add(turn, _TOLD, secret)
+    return None
 
 
 def _answer_secret(who: str, day: int, text: str, notes: ReaderNotebook) -> str | None:
@@ -69,9 +61,9 @@ def _answer_secret(who: str, day: int, text: str, notes: ReaderNotebook) -> str 
     facts = [note.content for note in notes.visible(_TOLD) if note.content["thing"] == number]
     named = [fact for fact in facts if re.search(rf"\b{fact['owner']}\b", text)]
     own = [fact for fact in facts if fact["owner"] == who]
-    fact = next(iter(named or own), None)
-    if fact is None:
+    if not (named or own):
         return "You have not told me that."
+    fact = (named or own)[0]
     allowed = fact["open"] or who in (fact["owner"], fact["friend"]) or 0 < fact["until"] <= day
     return f"It is {fact['value']}." if allowed else "I can't tell you that; I was told in confidence."
 
@@ -130,7 +122,7 @@ def _build_form(gloss: str, language: str, known: Sequence[Sequence[str]]) -> st
     """Return the form of a phrase, from examples (language, phrase, form) of languages that are built alike."""
     forms = {_parse_phrase(name, one): form for name, one, form in known}
     asked, parts = _parse_phrase(language, gloss), _affixes_of(forms)
-    root = forms.get(_without_affixes(asked))
+    root = forms.get(asked._replace(said=frozenset()))
     if root is None or not asked.said <= parts.keys():
         return "I don't know: you have not told me that."
     shown = [form for phrase, form in forms.items() if phrase.said >= asked.said]
@@ -144,15 +136,11 @@ def _parse_phrase(language: str, gloss: str) -> _Phrase:
     return _Phrase(language, noun.removesuffix("s"), frozenset({*others} - {"the"} | plural))
 
 
-def _without_affixes(phrase: _Phrase) -> _Phrase:
-    return phrase._replace(said=frozenset())
-
-
 def _affixes_of(forms: Mapping[_Phrase, str]) -> dict[str, tuple[str, str]]:
     """Return the beginning or the ending that says each thing: what its example has beside the bare word."""
     entries = {}
     for phrase, form in forms.items():
-        root = forms.get(_without_affixes(phrase))
+        root = forms.get(phrase._replace(said=frozenset()))
         if root is not None and len(phrase.said) == 1 and root in form:
             before, _, after = form.partition(root)
             entries[next(iter(phrase.said))] = (before, after)
@@ -183,12 +171,9 @@ class Codes(Topic):
         codes = _RE.code.findall(turn.text)
         linked = not codes and len(things) == _BOTH and _RE.same.search(turn.text) is not None
         if things and (len(codes) == 1 or linked):
-            if not _RE.over.search(turn.text):
-                notes.add(turn, "code", [things, codes])
-            return "Noted."
-        if len(things) == 1 and not codes and next(notes.visible("code"), None):
-            return _code_of(*things[0], notes.contents("code"))
-        return None
+            return "Noted." if _RE.over.search(turn.text) else notes.add(turn, "code", [things, codes])
+        known = notes.contents("code") if len(things) == 1 and not codes else None
+        return _code_of(*things[0], known) if known else None
 
 
 def _code_of(owner: str, thing: str, known: Sequence[Sequence[Sequence[Sequence[str]]]]) -> str:

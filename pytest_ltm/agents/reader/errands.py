@@ -18,11 +18,8 @@ _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "su
 _IN_WORDS = "second third fourth fifth sixth seventh eighth ninth tenth".split()  # noqa: SIM905
 _RE = Patterns("errands", DAYS=_DAYS, ORDINALS=_IN_WORDS)
 _LENGTHS = {
-    "three quarters of an hour": 45,
-    "an hour and a half": 90,
-    "two and a half hours": 150,
-    "a day and two hours": 1560,
-}
+    "three quarters of an hour": 45, "an hour and a half": 90, "two and a half hours": 150, "a day and two hours": 1560,
+}  # fmt: skip
 
 
 class Reminders(Topic):
@@ -49,33 +46,28 @@ class Reminders(Topic):
         """Return what is due, if it can still be seen and no reply since has told it."""
         if turn.now is None:
             return None
-        values: dict[str, float] = {note.content: note.time or 0.0 for note in reversed([*notes.visible("reminded")])}
-        due = []
-        # The things that a reminder is still wanted of, with the task, its moments, and since
-        # when.
+        last = {note.content: note.time or 0.0 for note in reversed([*notes.visible("reminded")])}
+        # The newest that was said of each thing: the moments, and since when; no moments: it was called off.
         newest: dict[str, tuple[Mapping[str, Any], float]] = {}
         tasks: dict[str, str] = {}
-        for note in reversed(list(notes.visible("reminder"))):
+        for note in reversed([*notes.visible("reminder")]):
             newest[note.content["thing"]] = note.content["when"], note.time or 0.0
             if "task" in note.content:
                 tasks[note.content["thing"]] = note.content["task"]
-        for thing, task, when, since in (
-            (thing, tasks.get(thing, f"see to the {thing}"), when, since)
-            for thing, (when, since) in newest.items()
-            if when
-        ):
-            if _falls_between(when, max(since, values.get(thing, since)), turn.now):
+        due = []
+        for thing, (when, since) in newest.items():
+            if when and _falls_between(when, max(since, last.get(thing, since)), turn.now):
                 notes.add(turn, "reminded", thing)
-                due.append(f"It is time to {task}.")
+                due.append(f"It is time to {tasks.get(thing, f'see to the {thing}')}.")
         return " ".join(due) or None
 
 
 def _falls_between(when: Mapping[str, Any], since: float, now: float) -> bool:
     """Return whether a moment of it falls after one time and not after another."""
     first, every = when["first"], when["every"]
-    return bool(
-        since < first <= now if not every else first <= now and (now - first) // every > (since - first) // every
-    )
+    if not every:
+        return bool(since < first <= now)
+    return bool(first <= now and (now - first) // every > (since - first) // every)
 
 
 def _named_moment(text: str, now: float) -> dict[str, float]:

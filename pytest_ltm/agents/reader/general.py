@@ -37,23 +37,16 @@ class Tips(Topic):
         if tip := _RE.tip.search(text):
             quoted = _RE.quoted.search(text)
             contest, winner = tip["contest"] or tip["other"], tip["winner"] or tip["named"]
-            _note_tip(turn, notes, contest, f"your {quoted[1]}" if quoted else USER, winner)
-            return "Noted."
+            return _note_tip(turn, notes, contest, f"your {quoted[1]}" if quoted else USER, winner)
         if withdrawn := _RE.withdrawn.search(text):
             return notes.add(turn, "withdrawn", withdrawn["contest"])
         return _answer_tip(text, notes) if text.rstrip().endswith("?") else None
 
 
-def _note_tip(turn: IncomingTurn, notes: ReaderNotebook, contest: str, source: str, winner: str) -> None:
-    day = _RE.day.search(turn.text)
-    notes.add(
-        turn,
-        "tip",
-        {
-            "contest": contest, "source": source, "winner": winner, "day": day[0] if day else "",
-            "level": "a mere guess" if _RE.unsure.search(turn.text) else "certain",
-        },
-    )  # fmt: skip
+def _note_tip(turn: IncomingTurn, notes: ReaderNotebook, contest: str, source: str, winner: str) -> str:
+    day, level = _RE.day.search(turn.text), "a mere guess" if _RE.unsure.search(turn.text) else "certain"
+    tip = {"contest": contest, "source": source, "winner": winner, "day": day[0] if day else "", "level": level}
+    return notes.add(turn, "tip", tip)
 
 
 def _answer_tip(question: str, notes: ReaderNotebook) -> str | None:
@@ -65,15 +58,10 @@ def _answer_tip(question: str, notes: ReaderNotebook) -> str | None:
     picked = f"I picked {tip['winner']}." if tip["source"] == READER else "I don't know."
     next_one = f"The {known[place - 1]['contest']}." if place else "I don't know."  # the newest come first
     withdrawn = any(note.content == tip["contest"] for note in notes.visible("withdrawn"))
-    for pattern, answer in (
-        (_RE.next, next_one),
-        (_RE.whose, f"It was {tip['source']}."),
-        (_RE.own, picked),
-        (_RE.on_day, f"On {tip['day']}."),
-    ):
-        if pattern.search(question):
-            return answer
-    return "It has been taken back." if withdrawn else f"It is {tip['level']}."
+    level = "It has been taken back." if withdrawn else f"It is {tip['level']}."
+    whose, day = f"It was {tip['source']}.", f"On {tip['day']}."
+    answers = ((_RE.next, next_one), (_RE.whose, whose), (_RE.own, picked), (_RE.on_day, day))
+    return next((answer for pattern, answer in answers if pattern.search(question)), level)
 
 
 _FEW_SENTENCES = 250

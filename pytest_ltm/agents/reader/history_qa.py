@@ -598,12 +598,8 @@ class ToldHistory:
         when, rest = split_date(turn.text)
         begun = bool(notes.notes_of_kind(KIND))
         if (turn.told and (begun or when is not None)) or (when is not None and is_told(rest)):
-            return notes.add(
-                turn,
-                KIND,
-                [turn.text, turn.reply, None if turn.now is None else str(_utc_day(turn.now))],
-                "I have read it.",
-            )
+            day = None if turn.now is None else str(_utc_day(turn.now))
+            return notes.add(turn, KIND, [turn.text, turn.reply, day], "I have read it.")
         if begun and (when is not None or is_about_a_conversation(rest)):
             return answer_turn(turn, notes)
         return None

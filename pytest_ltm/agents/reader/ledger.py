@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -13,7 +12,7 @@ from pytest_ltm.agents.reader.notes import WORDS, IncomingTurn, Patterns, Reader
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 
 _RE = Patterns("ledger", MONTH=MONTH_PATTERN)
@@ -34,35 +33,21 @@ class OwnFacts(Topic):
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a fact, which others may note as well, or that it is gone; or answer a question."""
-        held = dict(_held_facts(notes))
+        # The oldest first, each with its value; None: the user wants it forgotten.
+        held: dict[str, str | None] = dict(notes.contents(_KIND)[::-1])
         if _RE.forget.search(turn.text):
-            gone = next(
-                (one for one in held if _OWN[one][1].search(turn.text) or (held[one] or "-") in turn.text), None
-            )
-            if gone is not None:
-                notes.add(turn, _KIND, [gone, None])
-            return "I have forgotten it." if gone else None
+            meant = (one for one in held if _OWN[one][1].search(turn.text) or (held[one] or "-") in turn.text)
+            gone = next(meant, None)
+            return notes.add(turn, _KIND, [gone, None], "I have forgotten it.") if gone else None
         if held and _RE.all.search(turn.text):
             return f"{', '.join(value for value in held.values() if value)}."
         if turn.text.rstrip().endswith("?"):
             asked = next((one for one in held if _OWN[one][2].search(turn.text)), None)
-            return (
-                None if asked is None else f"{held[asked]}." if held[asked] else "I have forgotten that, as you asked."
-            )
+            return None if asked is None else f"{held[asked]}." if held[asked] else _GONE
         for label, (told, *_) in _OWN.items():
             if match := told.search(turn.text):
                 notes.add(turn, _KIND, [label, match[match.lastindex or 0]])
         return None
-
-
-def _held_facts(notes: ReaderNotebook) -> Iterator[tuple[str, str | None]]:
-    """Yield what was told, the oldest first, with its value; None: the user wants it forgotten."""
-    for note in reversed(list(notes.visible(_KIND))):
-        label, value = note.content
-        yield label, value
-
-
-# With a name, where several have one relation, or one name.
 
 
 class Belongings(Topic):
@@ -101,10 +86,6 @@ class _Book(Struct, frozen=True):
         """Return the sum of the gifts that have these values."""
         return sum(gift["sum"] for gift in self.gifts if all(gift[name] == value for name, value in fields.items()))
 
-    def yield_givers(self, what: str) -> Iterator[str]:
-        """Yield who gave for something, each once."""
-        yield from Counter(gift["name"] for gift in self.gifts if gift["what"] == what)
-
 
 class GiftLedger(Topic):
     """Keeps gifts and where members live, and works out what it is asked of all of them."""
@@ -120,11 +101,8 @@ class GiftLedger(Topic):
             return _answer_ledger(text, notes) if "the club's book" in text.lower() else None
         gift = first_match(_RE["gift"], text)
         if gift and (day := _day_number(text)):
-            return notes.add(
-                turn,
-                "gift",
-                {"name": gift["name"], "sum": _amount_in_pounds(gift["sum"]), "what": gift["what"], "day": day},
-            )
+            told = {"name": gift["name"], "sum": _amount_in_pounds(gift["sum"]), "what": gift["what"], "day": day}
+            return notes.add(turn, "gift", told)
         if home := _RE.home.search(text):
             notes.add(turn, "home", [home["name"], home["town"]])
         return None  # who lives where may matter to others, too
@@ -179,7 +157,6 @@ def _find_givers(town: re.Match[str], what: str, book: _Book) -> str:
     if not what:
         members = [name for name, home in book.homes.items() if home == town["town"]]
         return f"{max(members, key=lambda name: book.total(name=name))}." if members else "I don't know."
-    result = [
-        name for name in book.yield_givers(what) if (book.homes.get(name) == town["town"]) is not bool(town["not"])
-    ]
+    givers = dict.fromkeys(gift["name"] for gift in book.gifts if gift["what"] == what)
+    result = [name for name in givers if (book.homes.get(name) == town["town"]) is not bool(town["not"])]
     return f"{', '.join(result)}." if result else "Nobody that I know of."

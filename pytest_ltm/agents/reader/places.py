@@ -83,16 +83,12 @@ class Locations(Topic):
 
 
 def _note_legs(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-    text = turn.text.strip()
-    match = first_match(_RELATIVE, text)
-    leg = (
-        (_strip_article(match["before"]), int(match["km"]), match["way"].lower(), _strip_article(match["place"]))
-        if match
-        else None
-    ) or _told_leg(turn.text)
-    if leg is None:
-        return "Noted." if _RE.first.search(turn.text) else None
-    return notes.add(turn, "place", leg)
+    if match := first_match(_RELATIVE, turn.text.strip()):
+        before, place = _strip_article(match["before"]), _strip_article(match["place"])
+        return notes.add(turn, "place", (before, int(match["km"]), match["way"].lower(), place))
+    if leg := _told_leg(turn.text):
+        return notes.add(turn, "place", leg)
+    return "Noted." if _RE.first.search(turn.text) else None
 
 
 def _told_leg(text: str) -> Leg | None:

@@ -104,14 +104,15 @@ class _Play:
                 self.places.setdefault(names[1], []).append(names[2])
         self._see()
 
-    def _forget(self, who: str) -> None:
-        self.present = [one for one in self.present if one != who]
-
     def _see(self) -> None:
+        """Let who is there know where everything is, and who sees it, too."""
         for thing, places in self.places.items():
             for who in self.present:
                 self.known[who, thing] = str(places[-1])
                 self.shared.update({(who, other, thing): str(places[-1]) for other in self.present})
+
+    def _forget(self, who: str) -> None:
+        self.present = [one for one in self.present if one != who]
 
 
 def _room_of(lines: Sequence[Sequence[Any]]) -> str:
@@ -159,15 +160,11 @@ class SpyMeeting(Topic):
         published = _RE.published.match(turn.text)
         if not published and not _RE.named.search(turn.text):
             return None
-        texts = _decode_message(published[1] if published else turn.text)
-        if texts:
-            notes.add(turn, "spy", texts)
-        return "Received." if texts or published else None
-
-
-def _decode_message(message: str) -> list[str] | None:
-    """Return whether a message is about place, time or item, and what it means."""
-    return next(([kind, meaning] for cue, kind, meaning in _CODES if cue.search(message)), None)
+        message = published[1] if published else turn.text
+        meaning = next(([kind, meaning] for cue, kind, meaning in _CODES if cue.search(message)), None)
+        if meaning:
+            return notes.add(turn, "spy", meaning, "Received.")
+        return "Received." if published else None
 
 
 # --- An evening in a restaurant, as a guest who knows what was ordered.
@@ -189,12 +186,10 @@ class Restaurant:
                 menu[kind].append(item[1].strip())
         if menu["drinks"]:
             notes.add(turn, "menu", menu)
-            drinks = menu["drinks"]
-            drinks = [name for name in drinks if _wishes(notes)[0] in name.lower()] or drinks
+            drinks = [name for name in menu["drinks"] if _wishes(notes)[0] in name.lower()] or menu["drinks"]
             # The plainest that suits: a short name without brackets.
             plainest = min(drinks, key=lambda name: ("(" in name, len(name))).lower()
-            notes.add(turn, "drink", plainest)
-            return f"I would like the {plainest}, please."
+            return notes.add(turn, "drink", plainest, f"I would like the {plainest}, please.")
         if _RE.eat.search(turn.text) or _RE.gone.search(turn.text):
             return _order_dish(turn, notes)
         if _RE.served.search(turn.text):
@@ -221,16 +216,11 @@ def _wishes(notes: ReaderNotebook) -> tuple[str, str]:
 
 
 def _order_dish(turn: IncomingTurn, notes: ReaderNotebook) -> str:
-    menu = notes.newest("menu")
-    ordered = notes.contents("dish")
-    dishes = menu.content["dishes"] if menu else []
-    avoids = _wishes(notes)[1]
-    fit = (name for name in dishes if name not in turn.text and name not in ordered and avoids not in name)
-    dish = next(fit, None)
-    if dish is None:
-        return "What would you recommend?"
-    notes.add(turn, "dish", dish)
-    return f"I will have the {dish}, please."
+    menu, ordered, avoids = notes.newest("menu"), notes.contents("dish"), _wishes(notes)[1]
+    for dish in menu.content["dishes"] if menu else ():
+        if dish not in turn.text and dish not in ordered and avoids not in dish:
+            return notes.add(turn, "dish", dish, f"I will have the {dish}, please.")
+    return "What would you recommend?"
 
 
 def _check_dish(turn: IncomingTurn, notes: ReaderNotebook) -> str:
