@@ -49,17 +49,10 @@ class AgentCaller:
     """
 
     def __init__(
-        self,
-        agent: Agent,
-        *,
-        timeout: float | None,
-        fatal: tuple[type[BaseException], ...] = (KeyboardInterrupt,),
-        name: str = "",
-        owned: bool = True,
-        retries: Retries | None = None,
-        retried: Callable[[Failed], object] = lambda _: None,
-        count: Callable[[str], int] | None = None,
-    ) -> None:
+        self, agent: Agent, *, timeout: float | None, fatal: tuple[type[BaseException], ...] = (KeyboardInterrupt,),
+        name: str = "", owned: bool = True, retries: Retries | None = None,
+        retried: Callable[[Failed], object] = lambda _: None, count: Callable[[str], int] | None = None,
+    ) -> None:  # fmt: skip
         if timeout is not None and not 0 < timeout < math.inf:
             raise AgentError(f"a reply timeout is a positive number of seconds, not {timeout!r}")
         self.agent = agent

@@ -27,7 +27,7 @@ from pytest_ltm.agents._capabilities import takes_user
 from pytest_ltm.agents._process import guarded_command
 from pytest_ltm.agents.memory.reading import PARAMETERS as READING
 from pytest_ltm.agents.memory.reading import Reading, parse_reading
-from pytest_ltm.agents.memory.stores import CrossTalkDetector, Stored
+from pytest_ltm.agents.memory.stores import Stored
 from pytest_ltm.agents.memory.thinker import Thinker, make_thinker
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def store_source(
     having: Collection[str] = (),
 ) -> AgentSource:  # fmt: skip
     """Return the source of conversations over stores that `make` makes, one each; `having`: what they can do beside."""
-    heard = CrossTalkDetector()
+    heard = dict[int, str]()
 
     def made() -> Stored:
         store = make()

@@ -422,13 +422,9 @@ def replay_source(argument: str, *, ltm_dir: Path | None = None) -> AgentSource:
         except OSError as error:
             raise AgentError(f"agent 'replay:{argument}': {path}: cannot be read: {error.strerror}") from error
     return AgentSource(
-        lambda: replay_agent(recordings.only_journal),
-        spec=f"replay:{argument}",
-        kind="replay",
-        owned=True,
-        given=JournalReplay,
-        at=lambda folder: replay_agent(recordings.journal_in(folder.name)),
-    )
+        lambda: replay_agent(recordings.only_journal), spec=f"replay:{argument}", kind="replay", owned=True,
+        given=JournalReplay, at=lambda folder: replay_agent(recordings.journal_in(folder.name)),
+    )  # fmt: skip
 
 
 class RecordedUsers:

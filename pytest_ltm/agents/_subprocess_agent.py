@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import subprocess
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -53,14 +54,9 @@ class Processes(Struct, frozen=True, kw_only=True):
         """
         where = _Where(spec, None if base is None else str(base), settings is not None, self)
         return AgentSource(
-            lambda: AgentApart(where),
-            spec=spec,
-            owned=True,
-            settings=settings,
-            given=where.promised_capabilities() if self.look else None,
-            at=lambda folder: AgentApart(where, folder),
-            apart=True,
-        )
+            lambda: AgentApart(where), spec=spec, owned=True, settings=settings, apart=True,
+            given=where.promised_capabilities() if self.look else None, at=partial(AgentApart, where),
+        )  # fmt: skip
 
 
 class _Where(Struct, frozen=True):
@@ -81,14 +77,10 @@ class _Where(Struct, frozen=True):
 
     def promised_capabilities(self) -> Promised | None:
         """Return what is named, as far as its process says; AgentError if that cannot be had."""
-        process = self.started()
+        process, request = self.started(), self.begin(look=True, keyless=is_keyless())
+        ask = partial(process.ask, request, wanted="named", seconds=_own_limit(self.how.limit))
         try:
-            answer = call_within(
-                self.how.limit,
-                lambda: process.ask(
-                    self.begin(look=True, keyless=is_keyless()), wanted="named", seconds=_own_limit(self.how.limit)
-                ),
-            )
+            answer = call_within(self.how.limit, ask)
         except (OutOfStep, OutOfTime):
             return None
         finally:

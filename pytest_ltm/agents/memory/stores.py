@@ -52,21 +52,6 @@ class Store(Protocol):
         ...
 
 
-class CrossTalkDetector:
-    """What every conversation of one store was told, to notice where one is given what another was."""
-
-    def __init__(self) -> None:
-        self._first: dict[int, str] = {}
-
-    def add(self, text: str, user: str) -> None:
-        """Know who was told it first."""
-        self._first.setdefault(hash(text), user)
-
-    def first_told_to(self, text: str) -> str:
-        """Return who was told it first; "" if nobody was."""
-        return self._first.get(hash(text), "")
-
-
 class Stored(TakesTurns):
     """One conversation.
 
@@ -75,14 +60,10 @@ class Stored(TakesTurns):
     """
 
     def __init__(
-        self,
-        store: Any,
-        name: str,
-        thinker: Thinker,
-        reading: Reading,
-        heard: CrossTalkDetector,
+        self, store: Any, name: str, thinker: Thinker, reading: Reading, heard: dict[int, str],
         settings: Mapping[str, Any],
-    ) -> None:
+    ) -> None:  # fmt: skip
+        """`heard`: who was told a text first, by its hash; it is common to all conversations of one store."""
         self._store, self._name, self._thinker, self._reading = store, name, thinker, reading
         self._heard, self._settings = heard, settings
         self._now: datetime | None = None
@@ -166,7 +147,7 @@ class Stored(TakesTurns):
         self._store, self._user, self._said, self._by_id = ingested
         self._lent = True
         for text in self._said:
-            self._heard.add(text, self._user)
+            self._heard.setdefault(hash(text), self._user)
 
     def _reset(self) -> Any:
         self._begin()
@@ -186,7 +167,7 @@ class Stored(TakesTurns):
         self._session, self._spoke, self._pending = kept["session"], read_moment(kept["spoke"]), []
         self._unsettled = kept["unsettled"]
         for text in self._said:
-            self._heard.add(text, self._user)
+            self._heard.setdefault(hash(text), self._user)
         return self._called("load", b64decode(kept["store"]))
 
     def _written(self) -> list[tuple[str, Any, str | None]]:
@@ -236,16 +217,21 @@ class Stored(TakesTurns):
                 f"store {self._name!r}: search() returned {kind}; it returns a list of texts, or of (id, text, score, "
                 "at), and an empty list if it finds nothing"
             )
-        listed = list(result)
-        if len(listed) > self._reading.k:
-            k = self._reading.k
+        listed, k = list(result), self._reading.k
+        if len(listed) > k:
             raise AgentFault(f"store {self._name!r}: search(k={k}) returned {len(listed)} memories, more than k")
-        notes = [self._note(one, number) for number, one in enumerate(listed)]
-        keys = [one[0] if isinstance(one, (tuple, list)) and len(one) == _PARTS else None for one in listed]
-        self._rows += [("found", key, note.said[0].text) for key, (note, _) in zip(keys, notes, strict=True)]
-        self._empty += bool(self._said) and not notes
-        self._found = [text for _, text in notes]
-        shown = self._reading.choose_notes([note for note, _ in notes], self._now)
+        hits, found, rows = [], [], []
+        for number, one in enumerate(listed):
+            is_record = isinstance(one, (tuple, list)) and len(one) == _PARTS
+            key, text, _, at = one if is_record else (None, one, None, None)
+            said, source = self._recognize(key, text, at, one)
+            hits.append(MemoryHit(str(number), (said,)))
+            found.append(source)
+            rows.append(("found", key, said.text))
+        self._rows += rows
+        self._found = found
+        self._empty += bool(self._said) and not hits
+        shown = self._reading.choose_notes(hits, self._now)
         task = Replying(message=message, now=self._now, notes=shown, reading=self._reading)
         try:
             thought = self._thinker.think(task)
@@ -281,7 +267,7 @@ class Stored(TakesTurns):
                     self._by_id[str(key)] = saying
             yield from self._note_written([saying])
         self._said.setdefault(text, saying)
-        self._heard.add(text, self._user)
+        self._heard.setdefault(hash(text), self._user)
 
     def _flush(self) -> Steps:
         """Hand over what was said in this session since this was last done."""
@@ -347,32 +333,29 @@ class Stored(TakesTurns):
             return error
         return AgentFault(f"store {self._name!r} raised in {method}(): {describe_error(error)}")
 
-    def _note(self, one: Any, number: int) -> tuple[MemoryHit, str]:
-        """Return what the reader is shown of a memory, and the text by which its needles are told."""
-        key, text, _, at = one if isinstance(one, (tuple, list)) and len(one) == _PARTS else (None, one, None, None)
-        added = self._by_id.get(str(key)) if key is not None else None
+    def _recognize(self, key: Any, text: Any, at: Any, one: Any) -> tuple[Utterance, str]:
+        """Return what the reader is shown of a memory that was found, and the text by which its needles are told."""
+        added = None if key is None else self._by_id.get(str(key))
         if added is None and isinstance(text, str):
             added = self._said.get(text)
-        if record := self._records.get(str(key)) if key is not None else None:
+        if record := None if key is None else self._records.get(str(key)):
             own = text if isinstance(text, str) else record[0]
-            shown = Utterance("", own, at if isinstance(at, datetime) else None)
-            return MemoryHit(str(number), (shown,)), "\n".join([shown.text, *record[1:]])
+            return Utterance("", own, at if isinstance(at, datetime) else None), "\n".join([own, *record[1:]])
         if added is not None:
-            return MemoryHit(str(number), (added,)), added.text
+            return added, added.text
         if not isinstance(text, str) or not (at is None or (isinstance(at, datetime) and at.tzinfo)):
             raise AgentFault(
                 f"store {self._name!r}: search() returned {type(one).__name__} {str(one)[:_SHOWN]!r}; each is a text, "
                 "or (id, text, score, at) with an aware time or None"
             )
-        owner = self._heard.first_told_to(text)
-        if owner and owner != self._user:
+        if self._heard.get(hash(text), self._user) != self._user:
             raise AgentFault(
                 f"store {self._name!r} returned what another conversation told it: {text[:_SHOWN]!r}. Keep apart what "
                 "each user says, or give each conversation a store of its own",
                 fatal=True,
             )
         self._never.append(text)
-        return MemoryHit(str(number), (Utterance("", text, at),)), text
+        return Utterance("", text, at), text
 
 
 def run_steps(steps: Steps) -> Any:
