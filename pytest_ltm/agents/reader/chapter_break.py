@@ -16,12 +16,8 @@ if TYPE_CHECKING:
 _RE = Patterns("chapter_break")
 
 
-class Passages(Topic):
+class Passages(Topic, kinds=("passage",), about=_RE.about_passages, forgets=_RE.forgets_passages):
     """Keeps what passages say and which titles they have, and answers from several of them with their titles."""
-
-    kinds = ("passage",)
-    about = _RE.about_passages
-    forgets = _RE.forgets_passages
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note what a passage says, or answer a question."""

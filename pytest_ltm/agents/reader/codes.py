@@ -76,12 +76,8 @@ def _day_of_year(text: str) -> int:
         return 0
 
 
-class Languages(Topic):
+class Languages(Topic, kinds=("example", "kin"), about=_RE.about_languages, forgets=_RE.forgets_languages):
     """Keeps examples of languages, and puts new phrases together from their parts."""
-
-    kinds = ("example", "kin")
-    about = _RE.about_languages
-    forgets = _RE.forgets_languages
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note examples, each a phrase and its form in either order, or answer a question for a form."""
@@ -158,12 +154,8 @@ def _order_affixes(affixes: Sequence[str], shown: Iterable[str]) -> str:
 _BOTH = 2
 
 
-class Codes(Topic):
+class Codes(Topic, kinds=("code",), about=_RE.about_codes, forgets=_RE.forgets_codes):
     """Keeps what is said of codes, and looks up that of a thing, also by things that have the same one."""
-
-    kinds = ("code",)
-    about = _RE.about_codes
-    forgets = _RE.forgets_codes
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a code or that two are the same, or answer a question once anything of the kind was told."""

@@ -22,12 +22,8 @@ _LENGTHS = {
 }  # fmt: skip
 
 
-class Reminders(Topic):
+class Reminders(Topic, kinds=("reminder", "reminded"), about=_RE.about_reminders, forgets=_RE.forgets_reminders):
     """Keeps what it is to remind of and when, and adds to a reply what has become due since it replied last."""
-
-    kinds = ("reminder", "reminded")
-    about = _RE.about_reminders
-    forgets = _RE.forgets_reminders
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a reminder that is wanted, moved or called off."""
@@ -172,11 +168,8 @@ _ABOUT_IT = 0.25
 _SHORT = 120
 
 
-class TriggerResponse(Topic):
+class TriggerResponse(Topic, kinds=("rule",), forgets=_RE.forgets_trigger_response):
     """Keeps rules and says the sentence of the newest one that a message is about."""
-
-    kinds = ("rule",)
-    forgets = _RE.forgets_trigger_response
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a rule, or follow one."""

@@ -81,12 +81,8 @@ def _asked_of_world(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
 _LARGEST = 200_000
 
 
-class KeyValuePairs(Topic):
+class KeyValuePairs(Topic, kinds=("entry",), about=_RE.about_key_value_pairs, forgets=_RE.forgets_key_value_pairs):
     """Notes entries and looks them up, on and on."""
-
-    kinds = ("entry",)
-    about = _RE.about_key_value_pairs
-    forgets = _RE.forgets_key_value_pairs
 
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a whole register, or do what one says of an entry."""
@@ -188,11 +184,8 @@ Offered: TypeAlias = "Mapping[str, Mapping[str, int]]"
 """By town what is offered there, by measure."""
 
 
-class HowToThink(Topic):
+class HowToThink(Topic, kinds=("choice rule",), forgets=_RE.forgets_how_to_think):
     """Keeps rules by their names, or the kind of things that they are for, and applies the one that a case is about."""
-
-    kinds = ("choice rule",)
-    forgets = _RE.forgets_how_to_think
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a rule, or decide a case."""

@@ -21,12 +21,8 @@ _RE = Patterns("general", MONTH=MONTH_PATTERN, MONTHS=MONTHS)
 USER, READER = "you", "me"
 
 
-class Tips(Topic):
+class Tips(Topic, kinds=("tip", "withdrawn"), about=_RE.about_tips, forgets=_RE.forgets_tips):
     """Keeps tips with their sources, gives one when it is asked to, and knows whose each was."""
-
-    kinds = ("tip", "withdrawn")
-    about = _RE.about_tips
-    forgets = _RE.forgets_tips
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Give a tip, note what a message tells of one, or answer a question."""
@@ -71,12 +67,8 @@ _SECONDS = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
 _SAME_TIME = 60.0
 
 
-class Jokes(Topic):
+class Jokes(Topic, kinds=("joke",), about=_RE.about_jokes, forgets=_RE.forgets_jokes):
     """Keeps the jokes that are introduced as such; others, told without a word, are among the statements."""
-
-    kinds = ("joke",)
-    about = _RE.about_jokes
-    forgets = _RE.forgets_jokes
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a joke, or tell one again."""

@@ -25,11 +25,8 @@ _KIND = "own fact"
 _GONE = "I have forgotten that, as you asked."
 
 
-class OwnFacts(Topic):
+class OwnFacts(Topic, kinds=(_KIND,), forgets=_RE.forgets_own_facts):
     """Keeps what the user says of themselves until they want it forgotten."""
-
-    kinds = (_KIND,)
-    forgets = _RE.forgets_own_facts
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a fact, which others may note as well, or that it is gone; or answer a question."""
@@ -50,11 +47,8 @@ class OwnFacts(Topic):
         return None
 
 
-class Belongings(Topic):
+class Belongings(Topic, kinds=("belonging",), forgets=_RE.forgets_belongings):
     """Keeps what is said of somebody's thing, and says so where it was never told."""
-
-    kinds = ("belonging",)
-    forgets = _RE.forgets_belongings
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a statement, which others may note as well, or answer a question if anything of the kind was told."""
@@ -87,12 +81,8 @@ class _Book(Struct, frozen=True):
         return sum(gift["sum"] for gift in self.gifts if all(gift[name] == value for name, value in fields.items()))
 
 
-class GiftLedger(Topic):
+class GiftLedger(Topic, kinds=("gift", "home"), about=_RE.about_gift_ledger, forgets=_RE.forgets_gift_ledger):
     """Keeps gifts and where members live, and works out what it is asked of all of them."""
-
-    kinds = ("gift", "home")
-    about = _RE.about_gift_ledger
-    forgets = _RE.forgets_gift_ledger
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a gift or a home, or answer a question about the book."""

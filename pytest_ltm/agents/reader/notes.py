@@ -206,6 +206,9 @@ class Patterns:
         return re.sub("[A-Z][A-Z_]+", part, text.replace("\n", ""))
 
 
+_ANYTHING = lazy_pattern("")
+
+
 class Topic:
     """An ability that reads brief messages, and drops all that it keeps when a message asks for it."""
 
@@ -213,10 +216,16 @@ class Topic:
     """Of its notes."""
     forgets: ClassVar[re.Pattern[str]]
     """What a message has that ends the topic, or begins it anew."""
-    about: ClassVar[re.Pattern[str]] = lazy_pattern("")
+    about: ClassVar[re.Pattern[str]]
     """What a message has that may be about this at all; most decide by what they read."""
-    forgotten: ClassVar[str] = "Forgotten."
+    forgotten: ClassVar[str]
     """The reply to it."""
+
+    def __init_subclass__(
+        cls, *, kinds: tuple[str, ...], forgets: re.Pattern[str], about: re.Pattern[str] = _ANYTHING,
+        forgotten: str = "Forgotten.",
+    ) -> None:  # fmt: skip
+        cls.kinds, cls.forgets, cls.about, cls.forgotten = kinds, forgets, about, forgotten
 
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Return the reply to a message that this ability is about; None: not mine."""

@@ -16,12 +16,10 @@ _RE = Patterns("orders", NUMBERS=SMALL_NUMBERS, WORDS=list(SMALL_NUMBERS)[:9])
 _SHORT = 110
 
 
-class ShoppingList(Topic):
+class ShoppingList(
+    Topic, kinds=("shopping",), forgets=_RE.forgets_shopping_list, forgotten="Your shopping list is empty."
+):
     """Keeps every change of the list and answers with what they come to."""
-
-    kinds = ("shopping",)
-    forgets = _RE.forgets_shopping_list
-    forgotten = "Your shopping list is empty."
 
     def claims(self, text: str) -> bool:
         """Return whether a message is about the list, or speaks of a number of things as people do of one."""
@@ -78,12 +76,8 @@ _WAYS = {
 }  # fmt: skip
 
 
-class StandingOrders(Topic):
+class StandingOrders(Topic, kinds=("order",), about=_RE.about_standing_orders, forgets=_RE.forgets_standing_orders):
     """Keeps what is said of orders for lines, and writes a line as those want it that hold."""
-
-    kinds = ("order",)
-    about = _RE.about_standing_orders
-    forgets = _RE.forgets_standing_orders
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note an order or what becomes of it, or write a line."""

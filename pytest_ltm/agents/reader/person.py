@@ -59,11 +59,8 @@ def _moved_on(text: str) -> str | None:
 _TOLD, _UNTOLD = (_RE.compile_group(WORDS[how], "(?i)") for how in ("names", "names without the word"))
 
 
-class Names(Topic):
+class Names(Topic, kinds=("name",), forgets=_RE.forgets_names):
     """Keeps every name that the user tells as the own one."""
-
-    kinds = ("name",)
-    forgets = _RE.forgets_names
 
     def claims(self, text: str) -> bool:
         """Return whether a message is about a name of the user's."""
@@ -98,11 +95,10 @@ _KIND, _HABIT = "personal", "habit"
 _HABITS = _RE.compile_group([[rf"\bI (?:always )?(?:{did})", asked] for did, asked in WORDS["habits"]], "(?i)")
 
 
-class ConflictingPersonalInformation(Topic):
+class ConflictingPersonalInformation(
+    Topic, kinds=(_KIND, _HABIT), forgets=_RE.forgets_conflicting_personal_information
+):
     """Keeps what the user says to be so, and answers with the last that has not been withdrawn."""
-
-    kinds = (_KIND, _HABIT)
-    forgets = _RE.forgets_conflicting_personal_information
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a statement, or answer a question."""

@@ -11,12 +11,10 @@ _KNOWN = {thing: str(value) for thing, value in WORDS["known"].items()}
 _RE = Patterns("places", THINGS=_KNOWN)
 
 
-class InventedWorlds(Topic):
+class InventedWorlds(
+    Topic, kinds=("rule of a world",), about=_RE.about_invented_worlds, forgets=_RE.forgets_invented_worlds
+):
     """Keeps the rules of invented worlds, and answers questions about these and the real one."""
-
-    kinds = ("rule of a world",)
-    about = _RE.about_invented_worlds
-    forgets = _RE.forgets_invented_worlds
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a rule, or answer a question."""
@@ -71,11 +69,8 @@ _RELATIVE = _RE.compile_group(WORDS["places"], "(?i)")
 _STEPS = {"north": (0, 1), "south": (0, -1), "east": (1, 0), "west": (-1, 0)}
 
 
-class Locations(Topic):
+class Locations(Topic, kinds=("place",), forgets=_RE.forgets_locations):
     """Keeps where each place lies, and goes back from the goal to the start."""
-
-    kinds = ("place",)
-    forgets = _RE.forgets_locations
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a place, or tell the way."""

@@ -19,12 +19,8 @@ _EVENTS = _RE.compile_group(WORDS["play"])
 _BELIEF = _RE["belief"]
 
 
-class SallyAnne(Topic):
+class SallyAnne(Topic, kinds=("play",), forgets=_RE.forgets_sally_anne, forgotten="All right."):
     """Notes the lines of a play, and plays them again when it is asked who believes what."""
-
-    kinds = ("play",)
-    forgets = _RE.forgets_sally_anne
-    forgotten = "All right."
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a line, or answer as JSON from the lines that can still be seen."""
@@ -139,12 +135,8 @@ _CODES = [
 ]
 
 
-class SpyMeeting(Topic):
+class SpyMeeting(Topic, kinds=("spy",), forgets=_RE.forgets_spy_meeting, forgotten="Understood."):
     """Notes what each message means, and tells place, time and thing when asked."""
-
-    kinds = ("spy",)
-    forgets = _RE.forgets_spy_meeting
-    forgotten = "Understood."
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a message, or put together those that can still be seen."""
