@@ -8,6 +8,8 @@ from collections import deque
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from msgspec import structs
+
 from pytest_ltm import _calls
 from pytest_ltm._model.agent import CUT_OFF, Mishap, Reply, TakesTurns, Usage, usage_of
 from pytest_ltm._model.tokens import token_counter
@@ -305,7 +307,7 @@ class ChatAgent(TakesTurns):
         return min((limit for limit in known if limit is not None), default=None)
 
     def _state(self) -> dict[str, Any]:
-        used = [getattr(self._used, name) for name in Usage.__struct_fields__]
+        used = structs.astuple(self._used)
         return {"version": VERSION, "learned": self._learned, "used": used, **self._history.state()}
 
     def _restore(self, kept: dict[str, Any]) -> None:

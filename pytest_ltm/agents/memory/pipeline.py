@@ -161,7 +161,7 @@ class Thinks(TakesTurns):
     def _head(self) -> dict[str, Any]:
         return {
             "version": VERSION, "settings": self._settings.record(), "now": format_moment(self._now),
-            "used": [getattr(self.usage(), name) for name in Usage.__struct_fields__],
+            "used": structs.astuple(self.usage()),
             "calls": self._calls,
         }  # fmt: skip
 

@@ -17,38 +17,15 @@ from pytest_ltm.agents.reader.plays import Restaurant, SallyAnne, SpyMeeting
 
 # In the order in which they are offered a message; the first that claims it replies.
 ABILITIES: tuple[Ability, ...] = (
-    Announcement(),
-    Trivia(),
-    Secrets(),
-    ToldHistory(),
-    Belongings(),
-    OwnFacts(),
-    Tips(),
-    Passages(),
-    Codes(),
-    StandingOrders(),
-    GiftLedger(),
-    InventedWorlds(),
-    Languages(),
-    Reminders(),
-    ConflictingPersonalInformation(),
-    HowToThink(),
-    InstructionRecall(),
-    DelayedRecall(),
-    ChapterBreak(),
-    Instructions(),
-    Jokes(),
-    Colours(),
-    SallyAnne(),
-    Names(),
-    ShoppingList(),
-    Locations(),
-    TriggerResponse(),
-    SpyMeeting(),
-    Restaurant(),
-    KeyValuePairs(),
-    OpenQuestions(),
-    General(),
-)
+    # What is about the conversation itself, or marked as what it is.
+    Announcement(), Trivia(), Secrets(), ToldHistory(),
+    # What only looks like general statements: whoever knows it takes it first.
+    Belongings(), OwnFacts(), Tips(), Passages(), Codes(), StandingOrders(), GiftLedger(), InventedWorlds(),
+    Languages(), Reminders(), ConflictingPersonalInformation(), HowToThink(), InstructionRecall(), DelayedRecall(),
+    ChapterBreak(), Instructions(), Jokes(), Colours(), SallyAnne(), Names(), ShoppingList(), Locations(),
+    TriggerResponse(), SpyMeeting(), Restaurant(), KeyValuePairs(),
+    # What nobody else understands.
+    OpenQuestions(), General(),
+)  # fmt: skip
 APPENDING = tuple(ability for ability in ABILITIES if isinstance(ability, Appends))
 """Those that may add to a reply."""

@@ -152,6 +152,7 @@ def _order_affixes(affixes: Sequence[str], shown: Iterable[str]) -> str:
 
 
 _BOTH = 2
+_VERBS = frozenset(WORDS["behind a thing"].split())
 
 
 class Codes(Topic, kinds=("code",), about=_RE.about_codes, forgets=_RE.forgets_codes):
@@ -204,10 +205,3 @@ def _named_alike(one: str, other: str) -> bool:
 def _is_short_form(name: Sequence[str], longer: Sequence[str]) -> bool:
     """Return whether both begin alike, and a second word belongs to the sentence rather than to the name."""
     return name[0] == longer[0] and (len(name) == 1 or len(longer) == 1 or bool({name[1], longer[1]} & _VERBS))
-
-
-# What follows a thing's name without being part of it.
-_VERBS = frozenset((
-    "is", "opens", "takes", "needs", "used", "was", "with", "has", "now", "also", "too", "have", "the", "what", "you",
-    "type", "and", "no", "please", "opened", "took", "needed", "until", "in", "by", "which", "whatever", "same",
-))  # fmt: skip
