@@ -287,16 +287,13 @@ class MasterLogReplay(Announced):
 def _log_exchanges(events: Iterable[dict[str, Any]]) -> Iterable[tuple[str, str, str]]:
     asked: dict[str, str] = {}
     for event in events:
-        kind, speaker, text = event["type"], _speaker_of_log(event["test_id"]), event["data"].get("message", "")
+        kind, text = event["type"], event["data"].get("message", "")
+        folder, dash, example = event["test_id"].rpartition(" - ")
+        speaker = f"{scenario_of(folder)}/{example}" if dash else ""
         if kind in {_MESSAGE, _FILLER}:
             asked[speaker] = text
         elif kind in {_REPLY, _FILLER_REPLY} and speaker in asked:
             yield speaker, asked.pop(speaker), text
-
-
-def _speaker_of_log(test_id: str) -> str:
-    folder, dash, example = test_id.rpartition(" - ")
-    return f"{scenario_of(folder)}/{example}" if dash else ""
 
 
 WAY_OUT = "What is said has changed since: put it back, or record it again with the agent itself"

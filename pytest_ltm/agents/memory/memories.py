@@ -174,8 +174,11 @@ class Memories:
         value = "\n".join(one.text for one in self.log.parts(item.span)) if item.text is None else item.text
         keys = {"value": value, **item.keys}
         named = {kind: keys.get(kind, "") for kind in self._settings.key}
+        further = [text for kind, text in named.items() if kind != "value" and text]
+        joined = further if self._settings.join == "replace" and further else filter(None, named.values())
+        named["all"] = "\n".join(joined)
         for kind, index in self._indexes.items():
-            index.add([named[kind] if kind in named else self._joined(named)])
+            index.add([named[kind]])
         self.items.append(item)
         self._alive.append(1)
         self._firsts.append(item.span.first)
@@ -183,12 +186,6 @@ class Memories:
             self._alive[self._oldest] = 0
             self._oldest += 1
         return len(self.items) - 1
-
-    def _joined(self, named: Mapping[str, str]) -> str:
-        further = [text for kind, text in named.items() if kind != "value" and text]
-        if self._settings.join == "replace" and further:
-            return "\n".join(further)
-        return "\n".join(text for text in named.values() if text)
 
     def forget_memory(self, number: int) -> None:
         """Never find a memory again."""

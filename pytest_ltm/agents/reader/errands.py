@@ -112,7 +112,11 @@ class Instructions:
         """Note a quote or an instruction, drop instructions on request."""
         if not turn.is_brief:
             return None
-        return _note_quote(turn, notes) or _forget_errand(turn, notes) or _note_instruction(turn, notes)
+        if quoted := _note_quote(turn, notes):
+            return quoted
+        if all(pattern.search(turn.text) for pattern in (_RE.forget, _RE.add, _RE.reply)):
+            return notes.drop("instruction")
+        return _note_instruction(turn, notes)
 
     def appendix(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Return the quote that is due now, if instruction and quote can both still be seen."""
@@ -120,12 +124,6 @@ class Instructions:
             if order.content["due"] == turn.position:
                 return _quote_by(order.content["text"], notes)
         return None
-
-
-def _forget_errand(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-    if not (_RE.forget.search(turn.text) and _RE.add.search(turn.text) and _RE.reply.search(turn.text)):
-        return None
-    return notes.drop("instruction")
 
 
 def _note_instruction(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:

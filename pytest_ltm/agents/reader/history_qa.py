@@ -179,22 +179,18 @@ class PassageIndex:
             self._notes.append(note)
             self._first.append(len(self._sizes))
             for speaker, text in self._read_note(number):
-                self._add(number, speaker, text)
+                known = set(content_stem_list(text))
+                for stem in known:
+                    self._places[stem].append(len(self._sizes))
+                self.speakers[speaker] += 1
+                self._note_of.append(number)
+                self._sizes.append(len(known))
 
     def _read_note(self, number: int) -> list[tuple[str, str]]:
         """Return the passages of a note with their speakers."""
         message, reply, _ = self._notes[number].content
         sayings = iter_sayings(split_date(message)[1], reply)
         return [(speaker, text) for speaker, said in sayings for text in iter_passages(said)]
-
-    def _add(self, note: int, speaker: str, text: str) -> None:
-        number = len(self._sizes)
-        self._note_of.append(note)
-        self.speakers[speaker] += 1
-        known = set(content_stem_list(text))
-        self._sizes.append(len(known))
-        for one in known:
-            self._places[one].append(number)
 
     def passage(self, number: int) -> Passage:
         """Return the passage of a number."""

@@ -104,7 +104,8 @@ def _answer_route(text: str, notes: ReaderNotebook) -> str | None:
     start, goal = _strip_article(match["start"]), _strip_article(match["goal"])
     legs = _legs_between(start, goal, notes)
     if legs is not None:
-        return _direction_text(start, goal, legs) if straight else _route_text(legs)
+        route = (f"From the {before}, go {km} km {way} to the {place}." for before, km, way, place in legs)
+        return _direction_text(start, goal, legs) if straight else "\n".join(route)
     back = _legs_between(goal, start, notes) if straight else None
     if back is None:
         return f"I do not know the whole way to the {goal}."
@@ -123,10 +124,6 @@ def _legs_between(start: str, goal: str, notes: ReaderNotebook) -> list[Leg] | N
         if wanted == start:
             return legs[::-1]
     return None
-
-
-def _route_text(legs: list[Leg]) -> str:
-    return "\n".join(f"From the {before}, go {km} km {way} to the {place}." for before, km, way, place in legs)
 
 
 def _direction_text(start: str, goal: str, legs: list[Leg]) -> str:
