@@ -156,6 +156,7 @@ class AgentSource:
     def _fresh(self, fatal: Fatal, folder: Path | None, name: str, timeout: float | None) -> tuple[object, Agent]:
         at, produce, knew = self.at, self.produce, self._is_async
         if at is not None and folder is not None:
+            # The folder is for what people look up later, such as the stderr of a process.
             produce = functools.partial(at, folder)
         elif _names_conversations(produce):
             produce = functools.partial(produce, **{CONVERSATION_ID_PARAMETER: name})
@@ -225,6 +226,7 @@ def agent_source(
     """
     if isinstance(given, ModuleType):
         given, spec = find_only_agent(given, spec)
+    # First of all: such an object may well take one argument, and would fail only when it is asked.
     refuse_framework_object(given, spec)
     if isinstance(given, type) or not callable(given):
         calls = calls or method_that_replies(given, spec)
@@ -301,6 +303,7 @@ def _check_class(given: type, spec: str) -> Callable[[], object]:
 
 def _conversation_id(folder: Path | None) -> str:
     """Return the name of a conversation: the same whenever its folder is used, another where there is none."""
+    # From the folder, not drawn: a resumed run must find what was stored under the name.
     return secrets.token_hex(8) if folder is None else f"{folder.parent.name}-{folder.name}"
 
 

@@ -103,6 +103,7 @@ class AgentCaller:
             raise AgentFault(
                 f"{self._door.who} cannot be told whose message it was: its accept() has no parameter `user`"
             )
+        # Not measured: saving, only to know the size, is what this is to avoid.
         self._state_bytes += len(message) + len(reply)
         took = self._persist(
             partial(self._accept, message, reply, user), f"{message}\n{reply}", saves=self.saves_cheaply
@@ -113,6 +114,7 @@ class AgentCaller:
     def save(self) -> bytes:
         """Return the state of a Checkpointable agent; AgentFault if it does not give it."""
         self._must("Checkpointable")
+        # By the clock, not by size: a small state may take long to make.
         began = stopwatch_seconds()
         state = self._call("save")
         self._saving += stopwatch_seconds() - began
@@ -193,6 +195,7 @@ class AgentCaller:
     def close(self) -> str | None:
         """Close the agent (its `aclose` or `close`, if any) and its loop; return a notice if that failed."""
         try:
+            # Only the first time: what is closed twice may raise the second time.
             closing, self._owned = self._owned, False
             names = (name for name in ("aclose", "close") if accepts_arguments(getattr(self.agent, name, None), 0))
             if closing and (name := next(names, "")):
@@ -239,6 +242,7 @@ class AgentCaller:
         began, before = stopwatch_seconds() - self._saving, self.usage()
         state = None
         if self._door.persists and not leaves_no_trace:
+            # From here on the state that was known is not the agent's any more, whatever comes of the attempt.
             state, self._saved = self._state() if saves else self._saved, None
 
         def restore() -> None:

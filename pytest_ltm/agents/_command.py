@@ -79,6 +79,7 @@ class CommandAgent:
     # --- capabilities, if the settings name them
 
     def _reset(self) -> None:
+        # One that was never started has nothing to forget.
         if self._process is not None:
             self._asked({"reset": True}, "ok")
         self._told, self._state = [], None
@@ -143,6 +144,7 @@ class CommandAgent:
     def _asked(self, request: dict[str, Any], wanted: str) -> dict[str, Any]:
         """Return the answer to a request, which holds the field `wanted`; a process out of step is ended."""
         try:
+            # Only now: a conversation that is never played needs no process.
             if self._process is None:
                 self._start()
             return self._exchange(request, wanted)

@@ -76,6 +76,7 @@ class ByLength(Memory):
             self._rank(position)
 
     def _rank(self, position: int) -> None:
+        # Kept in order: sorting all for each message would take quadratic time.
         bisect.insort(self._ranked, (self._sign * self._lengths[position], -position))
 
 

@@ -261,6 +261,7 @@ def _names_with_reply(public: dict[str, Any], module: ModuleType) -> list[str]:
 
 def _is_own(value: object, module: ModuleType) -> bool:
     """Return whether a class or a function is defined in a module, or in a part of it."""
+    # Not what it has imported: test files import classes with `reply` from elsewhere.
     home = getattr(value, "__module__", None)
     return isinstance(home, str) and f"{home}.".startswith(f"{module.__name__}.")
 
@@ -281,6 +282,7 @@ def _may_reply(value: Any, spec: str) -> bool:
             return False
     if not inspect.isfunction(value):
         return False
+    # By its signature alone: calling it would be asking somebody's agent.
     positional, keywords = required_parameters(value)
     if keywords or len(positional) != 1 or not accepts_arguments(value, 1):
         return False

@@ -129,6 +129,7 @@ class HttpSettings(Struct, frozen=True, kw_only=True):
                 raise AgentError(
                     f"the header {name!r} would be a secret in a file. Name an environment variable: '${{MY_TOKEN}}'"
                 )
+        # A variable that is not set is reported now, not in the middle of a run.
         for text in (self.url, self.reset, self.history, self.settle, self.delete, *self.headers.values()):
             fill_variables(text)
 
@@ -241,6 +242,7 @@ class HttpAgent:
     """What is saved is the conversation's id: the server does not go back."""
 
     def __init__(self, settings: HttpSettings) -> None:
+        # An extra, and slow to import.
         import httpx2 as httpx
 
         self._settings, self._http = settings, httpx
@@ -322,6 +324,7 @@ class HttpAgent:
 
     def _post(self, path: str, data: dict[str, Any]) -> Any:
         if not self._begun:
+            # Not before: an agent that is made and never asked leaves nothing on the server.
             if self._settings.reset:
                 self._answer(self._settings.reset, self._common())
             self._begun = True
@@ -329,6 +332,7 @@ class HttpAgent:
         try:
             return json.loads(response.text)
         except (ValueError, RecursionError):
+            # Only a reply has to be JSON; what acknowledges may be anything.
             if path:
                 return None
             place = self._settings.place("")
@@ -358,6 +362,7 @@ class HttpAgent:
             body += part
             if len(body) > LONGEST_BODY:
                 raise _unusable_answer(f"{place} answered with more than {LONGEST_BODY:,} bytes")
+        # The body is unpacked by now: with these headers it would be unpacked again.
         packed = {"content-encoding", "content-length", "transfer-encoding"}
         headers = [(name, value) for name, value in coming.headers.multi_items() if name.lower() not in packed]
         return self._http.Response(

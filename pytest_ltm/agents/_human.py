@@ -59,6 +59,7 @@ class Human:
     def reply(self, message: str) -> str:
         """Show the message and return what the person types."""
         with contextlib.suppress(ImportError):
+            # Optional: Windows has none.
             import readline  # noqa: F401 - lines can be edited, and be longer than 4,096 characters
         if self._number == 0:
             _print_to_person(f"You sit this test yourself.\n{HELP}")

@@ -62,6 +62,7 @@ def _source_within(family: Family, number: int, source: AgentSource) -> AgentSou
         kind = IngestedOnceInTurn if isinstance(agent, TakesTurns) else IngestedOnce
         return kind(source, agent, family, number)
 
+    # A source of its own: the one it is made of counts its agents, and resets those that it knows.
     made = agent_source(make, spec=source.spec, settings=source.settings)
     return replace(made, given=source.given, kind=source.kind, sees_clock=source.sees_clock)
 
@@ -80,6 +81,7 @@ class IngestedOnce(FreshPromptAgent):
         self._told: list[tuple[str, str | None, datetime | None]] = []
         self._heard = 0
         """How much of that the agent knows: the rest is known to the agent that was told the same before."""
+        # Only those from which it has not gone on yet: asked again, it is a conversation of its own.
         self._same = [one for one in self._family.ingestions if self._number not in one.taken]
         """What others were told that begins with all that this one was told."""
         self._shared: Ingestion | None = None

@@ -153,6 +153,7 @@ class Server:
     """One server process and the conversation with it; close it at the end."""
 
     def __init__(self, command: list[str], tools: Mapping[str, Tool]) -> None:
+        # The client is async, and a store is called from the conversation's thread.
         from anyio.from_thread import start_blocking_portal
 
         self._tools, self._user = tools, ""
@@ -160,6 +161,7 @@ class Server:
         if shutil.which(command[0]) is None:
             raise AgentUnavailable(f"{who} did not start: no command {command[0]!r}")
         self._stack = ExitStack()
+        # A file, not a pipe: nobody reads it while the server runs, and a full pipe would stop that.
         self._errors = self._stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8"))  # noqa: SIM115
         try:
             self._portal = self._stack.enter_context(start_blocking_portal())
@@ -240,6 +242,7 @@ class Server:
 async def _open_session(command: list[str], errors: Any) -> AsyncIterator[Any]:
     from mcp import ClientSession, StdioServerParameters, stdio_client
 
+    # Below a guard, as what the server itself has started would outlive it.
     program, *arguments = guarded_command(command)
     server = StdioServerParameters(command=program, args=arguments, env=dict(os.environ))
     async with stdio_client(server, errlog=errors) as (read, write), ClientSession(read, write) as session:
@@ -290,6 +293,7 @@ def make_mcp(argument: str, parameters: Field) -> AgentSource:
         raise AgentError(f"{who}: {error}") from None
     if not command:
         raise AgentError(f"{who} names no command. Write it as in 'mcp:python my_server.py'")
+    # Looked for, not imported, which is slow.
     if not is_keyless() and find_spec("mcp") is None:
         raise AgentError(f"{who} needs the 'mcp' package, which is not installed: pip install 'pytest-ltm[mcp]'")
     fields, reads = reads_of(Spec("mcp", argument, "", "agent"), parameters, tuple(_GIVEN))

@@ -59,6 +59,7 @@ class FullHistoryReader(TokenEstimator):
 
     def ask(self, message: str, reply: str) -> tuple[int, int]:
         """Return all tokens so far; those of the prompt before come from a cache."""
+        # Providers cache prompts by their beginning, which is the prompt before.
         cached, asked = self._sent, self._size + count_tokens(message)
         self._sent, self._size = asked, asked + count_tokens(reply)
         return asked, cached
@@ -226,6 +227,7 @@ def _profile_of_given(source: AgentSource) -> Profile:
         return _make_profile(given.capabilities, given.max_message_tokens)
     if kind in EMBEDDED or isinstance(given, Remembering):
         return _embedded_profile(kind, argument, source)
+    # With the parameters of a file.
     while isinstance(given, functools.partial):
         given = given.func
     if isinstance(given, type):
@@ -370,6 +372,7 @@ class CostSimulator:
             tokens = self._longest
         if message.alone:
             asked, cached = self._reads.ask_alone(message.text)
+            # One that can do neither is told everything again, and pays for it.
             self.retold += self.told * (not (self.capabilities.leaves_no_trace or self.capabilities.rewinds))
         else:
             asked, cached = self._reads.ask(message.text, text)

@@ -39,11 +39,13 @@ if TYPE_CHECKING:
 
 _NAMED = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_.-]*)\s*=(.*)", re.DOTALL)
 _WHOLE = re.compile(r"(?:cmd|mcp|https?|replay):")
+# A number behind a comma belongs to a query before it, as in `k=5,10`.
 _NEXT_SPEC = re.compile(r",(?!\d+(?:[,&]|$))")
 # What may have several values in the query of a `memory:` or `store:` spec.
 READINGS = ("k", "reading.k", "reader")
 _FILE = re.compile(r".*\.ya?ml", re.DOTALL | re.IGNORECASE)
 _NOT_DOTTED = re.compile(rf"{_WHOLE.pattern}|.*\.py(?::|$)")
+# Specs whose arguments may hold commas themselves, behind another spec.
 _HIDDEN_WHOLE = re.compile(r",\s*(?:[A-Za-z_][A-Za-z0-9_.-]*\s*=)?\s*((?:cmd|mcp|https?|replay):)")
 
 
@@ -65,6 +67,7 @@ def find_agent(
 
 def _look_up(spec: str, base: Path | None, known: Iterable[str], apart: Processes | None) -> AgentSource:
     name, _, argument = spec.partition(":")
+    # Names of ours first: they mean the same wherever they are given, whatever modules there are.
     if name in EMBEDDED:
         try:
             return replace(EMBEDDED[name](argument), embedded=True, kind=name)
@@ -307,6 +310,7 @@ def _from_file(
         if parameters.value or secret:
             raise parameters.fault(f"{agent!r} takes no parameters.")
         source = find(agent)
+    # People gave the file: reports and errors show that.
     source.spec, source.settings = spec, settings
     return source
 
@@ -318,6 +322,7 @@ def _parse_environment(field: Field | None) -> tuple[list[str] | dict[str, str],
     if isinstance(field.value, dict):
         named = {key: child.text("the name of a variable") for key, child in field.mapping().items()}
         secret = {key: _variable_name(name, field) for key, name in named.items()}
+        # So that they are redacted wherever they turn up.
         for key in filter(is_secret_name, named):
             remember_secret(named[key], secret[key])
         return named, secret

@@ -193,6 +193,7 @@ def find_recordings(argument: str, ltm_dir: Path | None = None) -> Recordings:
     if not argument:
         raise AgentError("agent 'replay:': say what is replayed: a run's id, its folder, 'latest', or a journal")
     path = Path(argument)
+    # A path comes before a run's id: what somebody can see is what they mean.
     for file in (path, path / JOURNAL):
         if file.is_file():
             return Recordings(argument, path, {"": file})
@@ -272,6 +273,7 @@ class MasterLogReplay(Announced):
         """Return the recorded reply, or one that keeps the conversation going where nothing was recorded."""
         left = self._left.get(self._speaker, [])
         messages = [text for text, _ in left]
+        # Exact texts first: many messages of one test differ in a word, and the nearest may be another one.
         if message in messages:
             return left.pop(messages.index(message))[1]
         answers = answers_of(message)
@@ -279,6 +281,7 @@ class MasterLogReplay(Announced):
             return reply_of(answers)
         if not left:
             return "Understood."
+        # Here: only master logs need it.
         from rapidfuzz import fuzz, process
 
         return left.pop(process.extractOne(message, messages, scorer=fuzz.ratio)[2])[1]
@@ -311,6 +314,7 @@ class JournalReplay(Announced):
     def __init__(self, replies: RecordedReplies, digest: str = "") -> None:
         self._replies, self._digest = replies, digest
         self._speaker = ""
+        # A number, not a set: it is saved with every reply.
         self._taken = 0
         """A bit for each recorded message that was said."""
         self._last = 0
@@ -413,6 +417,7 @@ def replay_source(argument: str, *, ltm_dir: Path | None = None) -> AgentSource:
     Each conversation is given the recording of the same memory span and trial.
     """
     recordings = find_recordings(argument, ltm_dir)
+    # Now, not when the conversation that needs it begins.
     for path in recordings.by_place.values():
         try:
             open_regular(path).close()

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+# With our sys.path, so that the module is found where it would be found here.
 _BOOT = "import sys; sys.path[:] = eval(sys.argv.pop(1)); from pytest_ltm.agents._subprocess_main import main; main()"
 
 
@@ -84,6 +85,7 @@ class _Where(Struct, frozen=True):
         except (OutOfStep, OutOfTime):
             return None
         finally:
+            # Killed first: one that is still importing does not see that its stdin is closed.
             process.kill()
             process.close()
         if "error" in answer:
@@ -222,6 +224,7 @@ class AgentApart(Apart):
 
     def _asked(self, request: dict[str, Any], wanted: str) -> dict[str, Any]:
         """Return the answer to a request, which holds the field `wanted`; a process out of step is ended."""
+        # It has ended on an earlier call; the caller loads or tells it again what it knew.
         if self._process is None:
             self._begun()
         assert self._process is not None

@@ -50,8 +50,10 @@ def main() -> None:
     nowhere = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nowhere, 0)
     os.close(nowhere)
+    # What the agent prints would get in between the answers.
     os.dup2(2, 1)
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    # A crash in C leaves nothing else to be shown.
     faulthandler.enable()
     child = _Child()
     for line in requests:
@@ -112,6 +114,7 @@ class _Child:
         clock = _moved_clock(request["clock"]) if self._jump and "clock" in request else contextlib.nullcontext()
         with clock, self._errors.collected():
             fields = answer(self, request)
+        # Only with what a message or an exchange took: other answers have no field for it.
         logged = self._errors.take() if {"message", "accept"} & request.keys() else ()
         return fields | {"mishaps": [*fields.get("mishaps", ()), *map(asdict, logged)]} if logged else fields
 

@@ -126,6 +126,7 @@ class Log:
             offsets, at = array("I", [0]), 0
             for begin in range(0, len(text), _LONGEST):
                 part = text[begin : begin + _LONGEST]
+                # A token may end within a character: only bytes that begin one are counted.
                 for token in known.decode_tokens_bytes(known.encode_ordinary(part)):
                     at += sum(byte & 0xC0 != 0x80 for byte in token)
                     offsets.append(at)
@@ -159,6 +160,7 @@ class Memories:
         self.items: list[MemoryItem] = []
         kinds = settings.key if settings.join == "ranks" else ("all",)
         self._indexes = {kind: Words() if embeds is None else Vectors(embeds) for kind in kinds}
+        # Bytes and an array, which numpy reads without making objects of them.
         self._alive = bytearray()
         self._firsts = array("I")
         self._oldest = 0
@@ -219,6 +221,7 @@ class Memories:
         alive = np.frombuffer(bytes(self._alive), dtype=np.uint8) * (np.asarray(self._firsts) < before)
         if within is not None:
             timely = np.fromiter((self._falls(item, within) for item in self.items), dtype=np.uint8)
+            # A question about a time of which nothing is kept is asked of everything.
             alive = alive * timely if (alive * timely).any() else alive
         if not alive.any():
             return []
@@ -247,6 +250,7 @@ class Memories:
         for number in numbers:
             item = self.items[number]
             if item.text is not None:
+                # What was written is shown whole: it holds no tokens of what was said.
                 at = self.log.said[item.span.first].at
                 yield number, MemoryHit(str(number), (Utterance("", item.text, at),), str(item.session))
                 continue

@@ -196,6 +196,7 @@ class Paging(Thinks):
     def answer_alone(self, message: str) -> Reply:
         """Return the same, and go back to the queue, the core memory and the archive as they were."""
         before, archived = self.usage(), len(self._lines)
+        # Not by save and load, which go through the whole archive; it seldom grows meanwhile.
         held = [*self._queue], dict(self._core), self._summary, self._warned
         try:
             return self._since(before, self._answered(message)[0])
@@ -214,6 +215,7 @@ class Paging(Thinks):
         start = self._begin(message)
         for number in range(STEPS):
             step = self._step(message, start, first=not number)
+            # Before each step: what a tool found may have filled the window.
             start -= self._relieve(step, start)
             step = self._step(message, start, first=not number)
             asked = prompt_tokens(step.prompt()) + _tools_size()

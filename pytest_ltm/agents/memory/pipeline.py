@@ -127,6 +127,7 @@ class Thinks(TakesTurns):
 
     def _since(self, before: Usage, text: str = "") -> Reply:
         """Return a text with what was used since then."""
+        # An endpoint for embeddings costs something even where rules think.
         free = self._thinker.free and not isinstance(self._embeds, ReportsUsage)
         ending, self._ending = self._ending, ("", "")
         observed, self._observed = self._observed, {}
@@ -145,6 +146,7 @@ class Thinks(TakesTurns):
 
     def adopt(self, ingested: bytes) -> None:
         """Go on from what another of its kind returned; what was used so far stays."""
+        # Only the first line differs: the rest may be a million tokens, and is not parsed twice.
         first, _, lines = ingested.partition(b"\n")
         own = self._head()
         head = json.loads(first) | {name: own[name] for name in ("settings", "used", "calls")}

@@ -263,6 +263,7 @@ class Describe(_RoleTask, frozen=True, kw_only=True):
         user = dict(self.user)
         for one in own_statements(self.message):
             for thing in _IS.findall(one) or [" ".join(_telling_words(one)[:_NAME])]:
+                # Put at the end again: where there is too little room, the oldest go first.
                 user.pop(thing.lower(), None)
                 user[thing.lower()] = one
         named = {thing: one for thing, one in user.items() if thing in map(str.lower, _IS.findall(str(one)))}
@@ -443,6 +444,7 @@ def _parse_range(said: object, now: datetime) -> Range:
     if not isinstance(said, dict):
         raise NoJSON("a time is not an object")
     days = [date.fromisoformat(str(said.get(name, said.get("from")))) for name in ("from", "to")]
+    # In the zone of the conversation, as days are meant.
     start, end = (datetime.combine(day, time(), now.tzinfo) for day in days)
     if end < start:
         raise NoJSON("a time ends before it begins")

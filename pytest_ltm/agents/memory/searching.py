@@ -89,6 +89,7 @@ class Vectors:
         self._fresh += keys
 
     def _embed(self) -> None:
+        # Together, as late as possible: an endpoint takes 128 texts in one request.
         if not self._fresh:
             return
         import numpy as np
@@ -117,6 +118,7 @@ class Vectors:
         import numpy as np
 
         self._size = saved["count"]
+        # Read-only and full: the next vector is written into a larger copy.
         self._rows = np.frombuffer(b64decode(saved["rows"]), dtype=np.float32).reshape(self._size, -1)
         self._fresh = self._fresh[self._size :]
 
@@ -158,6 +160,7 @@ def _top_ranked(worth: Any, k: int, *, above: float) -> Ranked:
 
     numbers = np.flatnonzero(worth > above)
     if len(numbers) > k:
+        # Only what may be among the k best is sorted: there may be a million.
         least = np.partition(worth[numbers], len(numbers) - k)[len(numbers) - k]
         numbers = numbers[worth[numbers] >= least]
     ranked = numbers[np.argsort(-worth[numbers], kind="stable")][:k]

@@ -29,6 +29,7 @@ PAUSE = timedelta(hours=1)
 """A longer one begins another session."""
 _PARTS, _WRITTEN = 4, 3
 _SHOWN = 80
+# Generators in place of two copies of each method: those of a store may be async or not.
 Steps: TypeAlias = "Generator[Any, Any, Any]"
 """Calls of a store, which are awaited where they have to be."""
 
@@ -80,6 +81,7 @@ class Stored(TakesTurns):
                 setattr(self, method, getattr(self, f"_{method}"))
 
     def _begin(self) -> None:
+        # Another one after each reset: what a store cannot forget is nobody's then.
         self._user = uuid.uuid4().hex
         self._said: dict[str, Utterance] = {}
         self._by_id: dict[str, Utterance] = {}
@@ -272,6 +274,7 @@ class Stored(TakesTurns):
     def _flush(self) -> Steps:
         """Hand over what was said in this session since this was last done."""
         if self._pending:
+            # Emptied first: where the call fails, the session is not handed over twice.
             pending, self._pending = self._pending, []
             messages = [{"role": one.role, "content": one.text, "at": one.at} for one in pending]
             yield self._called("add_session", messages, at=pending[0].at, session=str(self._session), user=self._user)
@@ -290,6 +293,7 @@ class Stored(TakesTurns):
             if what == "deleted":
                 self._records.pop(str(key), None)
             elif what in {"added", "changed"} and isinstance(text, str):
+                # Its text is another one; what it was made of stays.
                 before = self._records.get(str(key), ())[1:] if what == "changed" else ()
                 self._records[str(key)] = (text, *before, *(saying.text for saying in said))
             else:

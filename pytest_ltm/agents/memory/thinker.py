@@ -106,6 +106,7 @@ class Replying(Struct, frozen=True, kw_only=True):
 
     def by_rules(self) -> str:
         """Return what the embedded reader replies that has heard what is known, the notes, then the recent messages."""
+        # A fresh one: it knows what the prompt would show, and nothing else.
         reader = make_reader("full")()
         known = (Utterance("user", line) for line in _known_statements(self.about))
         heard = [*known, *(saying for note in self.notes for saying in note.said), *self.recent]

@@ -86,6 +86,7 @@ def town_statements(text: str) -> list[Statement]:
 
 def town_statement(sentence: str) -> Statement | None:
     """Return what one sentence says; None if it says nothing of that kind."""
+    # What is broken or sound is said of a thing alone, whoever else is named.
     if _RE.whole.search(sentence):
         return _about_thing("broken", sentence, "no") or _about_thing("sound", sentence, "yes")
     names = [name for name in _RE.name.findall(sentence) if name not in _NO_NAMES]

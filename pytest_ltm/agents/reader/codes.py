@@ -145,6 +145,7 @@ def _affixes_of(forms: Mapping[_Phrase, str]) -> dict[str, tuple[str, str]]:
 
 def _order_affixes(affixes: Sequence[str], shown: Iterable[str]) -> str:
     """Return affixes of one side in the order that one of the forms has that were shown with all of them."""
+    # All orders are tried: a word has few affixes.
     orders = ["".join(order) for order in permutations(affixes)]
     return next(
         (order for form in shown for order in orders if form.startswith(order) or form.endswith(order)), orders[0]

@@ -113,6 +113,7 @@ def _follow_codes(key: str, notes: ReaderNotebook) -> str:
     for note in notes.visible("entry"):
         entries.setdefault(*note.content)
     code = entries.pop(key, None)
+    # Taken out as it goes: a register may lead in a circle.
     while code in entries:
         code = entries.pop(code)
     return code or "I do not know."

@@ -158,6 +158,7 @@ class PassageIndex:
     def __init__(self) -> None:
         self.speakers = Counter[str]()
         """Who speaks, and how many passages are theirs."""
+        # Numbers in arrays and no texts: a history may have a million passages.
         self._sizes = array("I")
         self._places: defaultdict[str, array[int]] = defaultdict(partial(array, "I"))
         self._notes: list[ReaderNote] = []
@@ -206,6 +207,7 @@ class PassageIndex:
         shown = bytearray(seen[note] for note in self._note_of)
         places = {word: [n for n in self._places.get(word, ()) if shown[n]] for word in words}
         total = shown.count(1)
+        # Among what can be seen: how often a word occurs elsewhere is nothing that the reader may know.
         rarity = {word: math.log(1 + (total - len(on) + 0.5) / (len(on) + 0.5)) for word, on in places.items()}
         weight, mean = sum(rarity.values()) or 1.0, sum(self._sizes) / len(self._sizes)
         own: dict[int, float] = defaultdict(float)
@@ -351,6 +353,7 @@ def parse_question(message: str) -> ParsedQuestion:
 
 
 def _question_kind(text: str) -> str:
+    # The special first: `how long ago did` also asks like `did`, `which came first` like `which`.
     if _RE.elapsed.search(text):
         return "elapsed"
     if _RE.order.search(text) and re.match(r"\W*(?:which|who|what|did)", text, re.IGNORECASE):

@@ -108,6 +108,7 @@ def _day_number(text: str) -> int:
     match = _RE.day.search(text)
     if not match:
         return 0
+    # Comparable, and of one year: nobody names one.
     return (month_number(match["month"] or match["month1"]) or 0) * 100 + int(match["day"] or match["day1"])
 
 

@@ -111,6 +111,7 @@ class Memory:
 
     def held(self) -> dict[str, Any]:
         """Return all state, for `put_back` on the same memory: without going by way of JSON."""
+        # Shallow copies: what they hold is never changed in place.
         kinds = (list, set, dict, deque, array)
         return {name: copy(value) if isinstance(value, kinds) else value for name, value in vars(self).items()}
 
@@ -217,6 +218,7 @@ class Retrieving(Memory):
         for position in range(newest - 1, -1, -1):
             if position in self._overlooked:
                 continue
+            # The first that does not fit ends them: the newest are seen without gaps.
             if left - self._sizes[position] < recent:
                 break
             chosen.append(position)
@@ -313,6 +315,7 @@ class Forgetful(Memory):
     def add_message(self, message: str) -> None:
         """Decide whether the exchange will be forgotten: its text and its place decide."""
         self._newest += 1
+        # Drawn from place and text, so that a resumed conversation forgets the same ones.
         if random.Random(f"forgetful {self._newest} {message}").random() < self._share:
             self._forgotten.add(self._newest)
 

@@ -97,11 +97,13 @@ class ReaderNotebook:
 
     def add(self, turn: IncomingTurn, kind: str, content: Any, reply: str = "Noted.") -> str:
         """Note down what a message told; return what to reply to it."""
+        # As JSON at once, so that what is saved and what is read are the same.
         self._append(json.dumps([kind, turn.position, turn.now, content]))
         return reply
 
     def visible(self, kind: str) -> Iterator[ReaderNote]:
         """Yield the notes of one kind that can still be seen, the newest first."""
+        # One by one: asking the memory may rank all exchanges, and most want the newest only.
         return (note for note in reversed(self._notes.get(kind, ())) if self.sees(note.position))
 
     def contents(self, kind: str) -> list[Any]:
@@ -156,6 +158,7 @@ class ReaderNotebook:
         if len(line) <= MAX_CLOSELY_READ:
             note = ReaderNote(kind, position, time, None, content, line)
         else:
+            # Read again from disk when it is asked for: a history may have millions of tokens.
             note = ReaderNote(kind, position, time, partial(self._long.__getitem__, len(self._long)), None, "")
             self._long.append(line)
         self._notes.setdefault(kind, []).append(note)
@@ -193,6 +196,7 @@ class Patterns:
     def compile_group(self, group: Any, flags: str = "") -> Any:
         """Return a pattern, or lists and mappings of patterns, for texts; `flags` as in "(?i)" come before each."""
         if isinstance(group, str):
+            # Later: a conversation needs the patterns of few scenarios.
             return made_later(lambda: re.compile(flags + self._fill_parts(group)))
         if isinstance(group, list):
             return [self.compile_group(one, flags) for one in group]

@@ -41,6 +41,7 @@ def _answer_play(question: str, notes: ReaderNotebook) -> str | None:
     """Return the place that a question about a play asks for; None for any other question, or if it is unknown."""
     if "here " not in question:
         return None
+    # What somebody believes of another also reads like a search: it is tried first.
     for pattern in (*_BELIEF, _RE.search, _RE.start, _RE.end):
         if match := pattern.search(question):
             break
