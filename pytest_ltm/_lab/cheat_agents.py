@@ -13,7 +13,7 @@ from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.words import BULLET, STOP_WORDS, content_stems
 from pytest_ltm._storage.errors import AgentError, did_you_mean
 from pytest_ltm.agents._adapt import agent_source
-from pytest_ltm.agents._padding import read_tokens
+from pytest_ltm.agents._wrapping import read_tokens
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 
 if TYPE_CHECKING:

@@ -19,9 +19,14 @@ from pytest_ltm._model.agent import Agent, Configured, KeepsUsers, Resettable, U
 from pytest_ltm._model.transcript import RAW, Reading
 from pytest_ltm._storage.dotted import DottedPath, is_dotted
 from pytest_ltm._storage.errors import AgentError
-from pytest_ltm.agents._calls import Called, cannot_reply, method_that_replies
 from pytest_ltm.agents._capabilities import accepts_arguments, capabilities_of, register_control, required_parameters
-from pytest_ltm.agents._discovery import find_only_agent, refuse_framework_object
+from pytest_ltm.agents._discovery import (
+    Called,
+    cannot_reply,
+    find_only_agent,
+    method_that_replies,
+    refuse_framework_object,
+)
 from pytest_ltm.agents._hidden import can_hide_folders
 
 if TYPE_CHECKING:
@@ -116,22 +121,20 @@ class AgentSource:
         """
         name = _conversation_id(folder)
         made, agent = self._fresh(fatal, folder, name, timeout)
-        keeps_users = "KeepsUsers" in capabilities_of(agent)
+        having = capabilities_of(agent)
+        keeps_users = "KeepsUsers" in having
         with contextlib.closing(self._door(fatal, timeout)) as door:
             if any(earlier() is made for earlier in self._made):
-                if self.at_once and "Stateless" not in capabilities_of(agent):
+                if self.at_once and "Stateless" not in having:
                     raise AgentError(
                         f"agent {self.spec!r} is the same object from each call, so its conversations cannot be played "
                         "at once. Make another one in each call, or give --ltm-concurrency=1"
                     )
-                if not keeps_users:
-                    having = capabilities_of(agent)
-                    if "Resettable" in having:
-                        door.call("could not be reset", cast("Resettable", agent).reset)
-                    elif "Stateless" not in having and not _takes_conversation_id(agent):
-                        raise AgentError(
-                            self.refusal or _single_conversation_refusal(self.spec, "the same object from each call")
-                        )
+                if "Resettable" in having and not keeps_users:
+                    door.call("could not be reset", cast("Resettable", agent).reset)
+                elif not having & {"KeepsUsers", "Stateless"} and not _takes_conversation_id(agent):
+                    refusal = _single_conversation_refusal(self.spec, "the same object from each call")
+                    raise AgentError(self.refusal or refusal)
             else:
                 # Weakly: an isolated run makes thousands of agents, and each may hold a whole memory.
                 self._made = [earlier for earlier in self._made if earlier() is not None]
@@ -153,6 +156,7 @@ class AgentSource:
     def _fresh(self, fatal: Fatal, folder: Path | None, name: str, timeout: float | None) -> tuple[object, Agent]:
         at, produce, knew = self.at, self.produce, self._is_async
         if at is not None and folder is not None:
+            # The folder is for what people look up later, such as the stderr of a process.
             produce = functools.partial(at, folder)
         elif _names_conversations(produce):
             produce = functools.partial(produce, **{CONVERSATION_ID_PARAMETER: name})
@@ -179,12 +183,11 @@ class AgentSource:
         if "Configured" not in capabilities_of(agent):
             return self.settings
         with contextlib.closing(self._door(fatal)) as door:
-            told_by_it = door.call(
-                "failed in configuration()", lambda: _reject_awaitable(cast("Configured", agent).configuration(), "it")
-            )
-        if not isinstance(told_by_it, Mapping):
-            raise AgentError(f"agent {self.spec!r}: configuration() returned {shown(told_by_it)}, not a mapping")
-        return told_by_it if self.settings is None else {"file": self.settings, "agent": told_by_it}
+            configuration = cast("Configured", agent).configuration
+            told = door.call("failed in configuration()", lambda: _reject_awaitable(configuration(), "it"))
+        if not isinstance(told, Mapping):
+            raise AgentError(f"agent {self.spec!r}: configuration() returned {shown(told)}, not a mapping")
+        return told if self.settings is None else {"file": self.settings, "agent": told}
 
     def _door(self, fatal: Fatal, timeout: float | None = None) -> ForeignCaller[AgentError]:
         """Return what calls code of an agent that nobody talks to yet; its traceback is shown nowhere."""
@@ -210,21 +213,26 @@ def dotted_source(spec: str, *, base: Path | None = None, hint: str = "") -> Age
 
 
 def agent_source(
-    given: object, *, spec: str, settings: Mapping[str, Any] | None = None, unlimited: bool = False, calls: str = ""
-) -> AgentSource:
+    given: object, *, spec: str, settings: Mapping[str, Any] | None = None, unlimited: bool = False, calls: str = "",
+    known: object = None,
+) -> AgentSource:  # fmt: skip
     """Return the source of agents that `given` stands for.
 
     A class or a callable that needs no argument, or only `conversation_id`, is called for each conversation; an object
     with `reply` or a callable that needs one argument is the agent of one conversation, and of more if it is Resettable
     or Stateless or has `start(conversation_id)`. `calls`: the method of a class that replies; "": `reply`, or the only
-    one of CALLS. Raises AgentError for anything else.
+    one of CALLS. `known`: what says what is known of its agents, where not `given` does. Raises AgentError for anything
+    else.
     """
     if isinstance(given, ModuleType):
         given, spec = find_only_agent(given, spec)
+    # First of all: such an object may well take one argument, and would fail only when it is asked.
     refuse_framework_object(given, spec)
     if isinstance(given, type) or not callable(given):
         calls = calls or method_that_replies(given, spec)
-    made = functools.partial(AgentSource, spec=spec, settings=settings, unlimited=unlimited, given=given, calls=calls)
+    made = functools.partial(
+        AgentSource, spec=spec, settings=settings, unlimited=unlimited, given=known or given, calls=calls
+    )
     factory = _check_class(given, spec) if isinstance(given, type) else _agent_factory(given, spec)
     if factory is not None:
         return made(factory, owned=True)
@@ -246,10 +254,9 @@ def _adapt_agent(made: object, spec: str, calls: str = "") -> Agent:
         return cast("Agent", made)
     if not calls and callable(made) and accepts_arguments(made, 1):
         return cast("Agent", Called(made, made))
-    if made is None or isinstance(made, (str, bytes, int, float, list, tuple, dict, set)):
-        raise AgentError(f"agent {spec!r} is {shown(made)}, which cannot reply. {_CURE}.")
-    calls = calls or method_that_replies(made, spec)
-    if not calls or not accepts_arguments(getattr(made, calls), 1):
+    if not (made is None or isinstance(made, (str, bytes, int, float, list, tuple, dict, set))):
+        calls = calls or method_that_replies(made, spec)
+    if not calls or not accepts_arguments(getattr(made, calls, None), 1):
         raise AgentError(f"agent {spec!r} is {shown(made)}, which cannot reply. {_CURE}.")
     return cast("Agent", Called(made, getattr(made, calls)))
 
@@ -268,9 +275,8 @@ def _agent_factory(given: object, spec: str) -> Callable[[], object] | None:
         return given
     if keywords or len(positional) > 1:
         raise AgentError(
-            f"agent {spec!r} needs {_quote_names([*positional, *keywords])}; "
-            "a factory needs no argument and a function "
-            f"that replies needs one. If it is a method, name it on an instance."
+            f"agent {spec!r} needs {_quote_names([*positional, *keywords])}; a factory needs no argument and a "
+            "function that replies needs one. If it is a method, name it on an instance."
         )
     if not positional and inspect.iscoroutinefunction(given):
         raise AgentError(f"agent {spec!r} is an async factory. Make it a plain function; reply may be async.")
@@ -281,10 +287,8 @@ def _check_class(given: type, spec: str) -> Callable[[], object]:
     """Return the class itself, once it is known to be complete and to need no argument."""
     lacking = sorted(getattr(given, "__abstractmethods__", ()))
     if lacking:
-        raise AgentError(
-            f"agent {spec!r}: {given.__name__} is abstract: it lacks {_quote_names(lacking)}. "
-            "Name a class that has them."
-        )
+        lacks = f"{given.__name__} is abstract: it lacks {_quote_names(lacking)}"
+        raise AgentError(f"agent {spec!r}: {lacks}. Name a class that has them.")
     try:
         needed = [name for names in required_parameters(given) for name in names if name != CONVERSATION_ID_PARAMETER]
     except (TypeError, ValueError):  # built in C: calling it will tell
@@ -299,6 +303,7 @@ def _check_class(given: type, spec: str) -> Callable[[], object]:
 
 def _conversation_id(folder: Path | None) -> str:
     """Return the name of a conversation: the same whenever its folder is used, another where there is none."""
+    # From the folder, not drawn: a resumed run must find what was stored under the name.
     return secrets.token_hex(8) if folder is None else f"{folder.parent.name}-{folder.name}"
 
 
@@ -386,43 +391,6 @@ def parse_usage(counts: Mapping[str, Any]) -> Usage:
     result = {name: count for name, count in counts.items() if is_count(count)}
     is_told = result.get("input_tokens") and "output_tokens" in result  # no prompt has no tokens
     return Usage(**result, estimated=not is_told)
-
-
-class FreshPromptAgent:
-    """Has another agent reply, which knows nothing but what it is shown for each message anew.
-
-    `agent`: one that `model` has made; by default it makes another.
-    """
-
-    def __init__(self, model: AgentSource, *, tells: bool, agent: Any = None) -> None:
-        self._model, self._tells = model, tells
-        self._agent = self._made() if agent is None else agent
-
-    async def aclose(self) -> None:
-        """Close the other agent."""
-        close = getattr(self._agent, "aclose", None) or getattr(self._agent, "close", None)
-        if close is not None:
-            await await_result(close())
-
-    async def _blank(self) -> Any:
-        """Return an agent that knows nothing: the same one reset, or another."""
-        if "Resettable" in capabilities_of(self._agent):
-            await await_result(self._agent.reset())
-        else:
-            await self.aclose()
-            self._agent = self._made()
-        return self._agent
-
-    def _made(self) -> Any:
-        agent = self._model.make()
-        if self._tells and "AcceptsHistory" not in capabilities_of(agent):
-            raise AgentError(f"{self._model.spec!r} has no accept(message, reply), so it can be shown nothing")
-        return agent
-
-
-async def await_result(value: Any) -> Any:
-    """Return the value; what it comes to, if it is an awaitable."""
-    return await value if inspect.isawaitable(value) else value
 
 
 # --- Looking agents up without their keys: in a dry run none is made, so none needs one.

@@ -13,7 +13,17 @@ from pytest_ltm._calls.foreign import ForeignCaller, check_reply, check_texts, c
 from pytest_ltm._calls.hub import OutOfTime, call_in_own_thread, own_thread
 from pytest_ltm._calls.logged_errors import LoggedErrors
 from pytest_ltm._calls.time_limits import FORK_MESSAGE, copied
-from pytest_ltm._model.agent import Agent, Announced, Apart, Reply, TakesTurns, Usage, check_operations
+from pytest_ltm._model.agent import (
+    Agent,
+    Announced,
+    Apart,
+    ExpectedReply,
+    MemoryOperation,
+    Reply,
+    TakesTurns,
+    Usage,
+    check_operations,
+)
 from pytest_ltm._model.tokens import APPROX, token_counter
 from pytest_ltm._storage.clock import stopwatch_seconds
 from pytest_ltm._storage.disk import read_image
@@ -49,17 +59,10 @@ class AgentCaller:
     """
 
     def __init__(
-        self,
-        agent: Agent,
-        *,
-        timeout: float | None,
-        fatal: tuple[type[BaseException], ...] = (KeyboardInterrupt,),
-        name: str = "",
-        owned: bool = True,
-        retries: Retries | None = None,
-        retried: Callable[[Failed], object] = lambda _: None,
-        count: Callable[[str], int] | None = None,
-    ) -> None:
+        self, agent: Agent, *, timeout: float | None, fatal: tuple[type[BaseException], ...] = (KeyboardInterrupt,),
+        name: str = "", owned: bool = True, retries: Retries | None = None,
+        retried: Callable[[Failed], object] = lambda _: None, count: Callable[[str], int] | None = None,
+    ) -> None:  # fmt: skip
         if timeout is not None and not 0 < timeout < math.inf:
             raise AgentError(f"a reply timeout is a positive number of seconds, not {timeout!r}")
         self.agent = agent
@@ -110,6 +113,7 @@ class AgentCaller:
             raise AgentFault(
                 f"{self._door.who} cannot be told whose message it was: its accept() has no parameter `user`"
             )
+        # Not measured: saving, only to know the size, is what this is to avoid.
         self._state_bytes += len(message) + len(reply)
         took = self._persist(
             partial(self._accept, message, reply, user), f"{message}\n{reply}", saves=self.saves_cheaply
@@ -120,6 +124,7 @@ class AgentCaller:
     def save(self) -> bytes:
         """Return the state of a Checkpointable agent; AgentFault if it does not give it."""
         self._must("Checkpointable")
+        # By the clock, not by size: a small state may take long to make.
         began = stopwatch_seconds()
         state = self._call("save")
         self._saving += stopwatch_seconds() - began
@@ -200,20 +205,16 @@ class AgentCaller:
     def close(self) -> str | None:
         """Close the agent (its `aclose` or `close`, if any) and its loop; return a notice if that failed."""
         try:
+            # Only the first time: what is closed twice may raise the second time.
             closing, self._owned = self._owned, False
-            if closing:
-                self._close_agent()
+            names = (name for name in ("aclose", "close") if accepts_arguments(getattr(self.agent, name, None), 0))
+            if closing and (name := next(names, "")):
+                self._call(name)
         except AgentFault as fault:
             return str(fault)
         finally:
             self._door.close()
         return f"{self._door.who}: {FORK_MESSAGE}" if copied() else None
-
-    def _close_agent(self) -> None:
-        for name in ("aclose", "close"):
-            if accepts_arguments(getattr(self.agent, name, None), 0):
-                self._call(name)
-                return
 
     def _in_own_thread(self, attempt: Callable[[], Reply]) -> Reply:
         """Make a whole attempt in the conversation's thread, where waiting for a turn holds up nobody."""
@@ -251,6 +252,7 @@ class AgentCaller:
         began, before = stopwatch_seconds() - self._saving, self.usage()
         state = None
         if self._door.persists and not leaves_no_trace:
+            # From here on the state that was known is not the agent's any more, whatever comes of the attempt.
             state, self._saved = self._state() if saves else self._saved, None
 
         def restore() -> None:
@@ -267,14 +269,9 @@ class AgentCaller:
             return None
 
         try:
+            anew = leaves_no_trace or state is not None or "Stateless" in self.capabilities
             with self._errors.collected():
-                reply = self._door.persist(
-                    attempt,
-                    sent=sent,
-                    anew=leaves_no_trace or state is not None or "Stateless" in self.capabilities,
-                    ready=restore,
-                    used=used,
-                )
+                reply = self._door.persist(attempt, sent=sent, anew=anew, ready=restore, used=used)
             if logged := self._errors.take():
                 reply = replace(reply, mishaps=reply.mishaps + logged)
             if reply.usage is not None:

@@ -5,34 +5,24 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections import deque
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pytest_ltm._calls import (
-    KINDS,
-    ContextOverflow,
-    ModelSpec,
-    Spec,
-    escape_surrogates,
-    open_model,
-    provider_of,
-    read_model,
-)
+from msgspec import structs
+
+from pytest_ltm import _calls
 from pytest_ltm._model.agent import CUT_OFF, Mishap, Reply, TakesTurns, Usage, usage_of
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._storage.disk import image_type
 from pytest_ltm._storage.errors import AgentError, AgentFault
-from pytest_ltm._storage.schema import escape_json_text
+from pytest_ltm._storage.schema import Field, escape_json_text
 from pytest_ltm.agents._adapt import AgentSource, agent_source, current_reading, is_keyless
-from pytest_ltm.agents._timestamped import Timing, stamp_message
 from pytest_ltm.agents._unbuilt import ENCODING, FixedContext, Offer, reply_tokens
+from pytest_ltm.agents._wrapping import Timing, stamp_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
-    from datetime import datetime
-
-    from pytest_ltm._calls import ModelResponse
-    from pytest_ltm._storage.schema import Field
 
 
 # What a message holds: a text, or parts with images.
@@ -74,10 +64,8 @@ class History:
         """Return the messages to send: the system prompt, what is left of the history, the newest one."""
         messages: list[dict[str, Any]] = [*self._system]
         for said, replied, _ in self._exchanges:
-            messages.append({"role": "user", "content": said})
-            messages.append({"role": "assistant", "content": replied})
-        messages.append({"role": "user", "content": message})
-        return messages
+            messages += [{"role": "user", "content": said}, {"role": "assistant", "content": replied}]
+        return [*messages, {"role": "user", "content": message}]
 
     def estimate(self, newest: int) -> int:
         """Return the estimated tokens of the prompt whose newest message has `newest`."""
@@ -179,9 +167,9 @@ class ChatAgent(TakesTurns):
     Resettable, Checkpointable, AnswersAlone, AcceptsHistory, Configured, CountsTokens, LimitsMessages, ReportsUsage.
     """
 
-    def __init__(self, model: ModelSpec, shown: FixedContext) -> None:
+    def __init__(self, model: _calls.ModelSpec, shown: FixedContext) -> None:
         self._model, self._shown = model, shown
-        self._completions = open_model(model)
+        self._completions = _calls.open_model(model)
         self._history = History(shown.system, token_counter(shown.tokenizer).count)
         self._learned: float | None = None
         self._used = Usage()
@@ -222,7 +210,7 @@ class ChatAgent(TakesTurns):
     def accept(self, message: str, reply: str) -> None:
         """Remember an exchange that happened without the model."""
         message = self._noted(message)
-        self._history.add(message, self._history.size_of(message), escape_surrogates(self._shown.reading(reply)))
+        self._history.add(message, self._history.size_of(message), _calls.escape_surrogates(self._shown.reading(reply)))
         self._fit(0)
 
     def reset(self) -> None:
@@ -237,9 +225,8 @@ class ChatAgent(TakesTurns):
         """Go back to what `save` returned; AgentError if another version saved it."""
         kept = json.loads(state)
         if kept.get("version") != VERSION:
-            raise AgentError(
-                f"this state was saved by version {kept.get('version')!r} of the chat agent, not {VERSION}"
-            )
+            version = kept.get("version")
+            raise AgentError(f"this state was saved by version {version!r} of the chat agent, not {VERSION}")
         self._restore(kept)
 
     def usage(self) -> Usage:
@@ -264,9 +251,9 @@ class ChatAgent(TakesTurns):
         self._completions.close()
 
     def _noted(self, message: str) -> str:
-        return escape_surrogates(message)
+        return _calls.escape_surrogates(message)
 
-    def _mishaps(self, size: int, answer: ModelResponse) -> tuple[Mishap, ...]:
+    def _mishaps(self, size: int, answer: _calls.ModelResponse) -> tuple[Mishap, ...]:
         """Learn what the endpoint counted, and return what should not go unnoticed of this reply."""
         counted, limit = answer.used.input, self._model.max_tokens
         happened = {
@@ -286,13 +273,12 @@ class ChatAgent(TakesTurns):
         for _ in range(SHRINKS):
             try:
                 return self._completions.complete(self._history.prompt(message))
-            except ContextOverflow as overflow:
+            except _calls.ContextOverflow as overflow:
                 # Show less, by what the endpoint says of its limit; AgentFault if there is nothing left
                 # to cut.
                 if not len(self._history):
-                    raise AgentFault(
-                        f"{overflow}. Nothing is left to cut: it is the system prompt and this message alone"
-                    ) from None
+                    alone = "Nothing is left to cut: it is the system prompt and this message alone"
+                    raise AgentFault(f"{overflow}. {alone}") from None
                 self._learned = self._taught(size, overflow)
                 if self._learned < 1:
                     raise AgentFault(f"{overflow}. max_tokens={self._model.max_tokens} leaves no room for it") from None
@@ -300,22 +286,19 @@ class ChatAgent(TakesTurns):
                 self._history.drop_oldest(size, min(self._learned, _LESS * refused))
         return self._completions.complete(self._history.prompt(message))
 
-    def _taught(self, size: int, overflow: ContextOverflow) -> float:
+    def _taught(self, size: int, overflow: _calls.ContextOverflow) -> float:
         """Return how many tokens a prompt may have, after what was said of the one that was too long."""
         refused = self._history.estimate(size) * self._history.ratio
         short = overflow.limit is not None and refused < overflow.limit
         counted = overflow.asked or (overflow.limit if short else None)
         if counted is not None:
             self._history.note_prompt_size(size, counted)
-        return (
-            SHARE * refused
-            if overflow.limit is None
-            else overflow.limit - reply_tokens(overflow.limit, self._model.max_tokens)
-        )
+        if overflow.limit is None:
+            return SHARE * refused
+        return overflow.limit - reply_tokens(overflow.limit, self._model.max_tokens)
 
     def _fit(self, size: int) -> None:
-        limit = self._limit()
-        if limit is not None:
+        if (limit := self._limit()) is not None:
             self._history.drop_oldest(size, limit)
 
     def _limit(self) -> float | None:
@@ -324,7 +307,7 @@ class ChatAgent(TakesTurns):
         return min((limit for limit in known if limit is not None), default=None)
 
     def _state(self) -> dict[str, Any]:
-        used = [getattr(self._used, name) for name in Usage.__struct_fields__]
+        used = structs.astuple(self._used)
         return {"version": VERSION, "learned": self._learned, "used": used, **self._history.state()}
 
     def _restore(self, kept: dict[str, Any]) -> None:
@@ -355,7 +338,7 @@ class TimedChatAgent(ChatAgent):
     `[2024-03-04 09:00:00+00:00] Hello.`, later `[3:20:00 later] I am back.`
     """
 
-    def __init__(self, model: ModelSpec, shown: FixedContext) -> None:
+    def __init__(self, model: _calls.ModelSpec, shown: FixedContext) -> None:
         super().__init__(model, shown)
         self._now: datetime | None = None
         self._before: datetime | None = None
@@ -385,15 +368,13 @@ class TimedChatAgent(ChatAgent):
         return {**super().configuration(), "time": "passed"}
 
     def _noted(self, message: str) -> str:
-        return stamp_message(escape_surrogates(message), self._now, self._before)
+        return stamp_message(_calls.escape_surrogates(message), self._now, self._before)
 
     def _state(self) -> dict[str, Any]:
         return {**super()._state(), "before": None if self._before is None else self._before.isoformat()}
 
     def _restore(self, kept: dict[str, Any]) -> None:
         super()._restore(kept)
-        from datetime import datetime
-
         before = kept["before"]
         self._now = self._before = None if before is None else datetime.fromisoformat(before)
 
@@ -410,7 +391,7 @@ def make_chat(kind: str, argument: str, parameters: Field) -> AgentSource:
 
 def make_timed(argument: str, parameters: Field, find: Callable[[str], AgentSource]) -> AgentSource:
     """Return the source of `ts:SPEC`, whose agents `find` knows; AgentError with a cure."""
-    if argument.partition(":")[0] in KINDS:
+    if argument.partition(":")[0] in _calls.KINDS:
         return _source(TimedChatAgent, argument, parameters, before="ts:")
     if not argument:
         raise AgentError("agent 'ts:' names no agent. Write it as in 'ts:mypkg.bot:Bot'.")
@@ -420,30 +401,25 @@ def make_timed(argument: str, parameters: Field, find: Callable[[str], AgentSour
 
 
 def _source(agent: type[ChatAgent], spec: str, parameters: Field, *, before: str = "") -> AgentSource:
-    chosen, own = read_model(spec, role="agent", parameters=parameters, also=_OWN, ready=not is_keyless())
+    chosen, own = _calls.read_model(spec, role="agent", parameters=parameters, also=_OWN, ready=not is_keyless())
     try:
-        shown = _shown(own, sees=agent is ChatAgent and provider_of(chosen.provider).takes_images)
+        shown = _shown(own, sees=agent is ChatAgent and _calls.provider_of(chosen.provider).takes_images)
     except AgentError as error:
-        raise AgentError(f"agent '{before}{Spec.parse(spec, role='agent').head}': {error}") from error
+        raise AgentError(f"agent '{before}{_calls.Spec.parse(spec, role='agent').head}': {error}") from error
     agent = SeeingChatAgent if shown.images else agent
-    made = agent_source(lambda: agent(chosen, shown), spec=f"{before}{spec}")
-    made.given = Offer(agent, chosen, shown)
-    return made
+    return agent_source(lambda: agent(chosen, shown), spec=f"{before}{spec}", known=Offer(agent, chosen, shown))
 
 
 def _shown(fields: Mapping[str, Field], *, sees: bool) -> FixedContext:
     present = {name: field for name, field in fields.items() if field.value is not None}
-    context = present["context"].tokens() if "context" in present else None
     tokenizer = present["tokenizer"].text() if "tokenizer" in present else ENCODING
     token_counter(tokenizer)  # an unknown one is reported now
     images = "images" in present and present["images"].boolean()
     if images and not sees:
-        seeing = " and ".join(f"{kind}:MODEL" for kind in KINDS if provider_of(kind).takes_images)
+        seeing = " and ".join(f"{kind}:MODEL" for kind in _calls.KINDS if _calls.provider_of(kind).takes_images)
         raise AgentError(f"only {seeing} takes images. Leave images out: captions are told")
     return FixedContext(
         system=present["system"].text() if "system" in present else None,
-        context=context,
-        tokenizer=tokenizer,
-        images=images or None,
-        reading=current_reading(),
-    )
+        context=present["context"].tokens() if "context" in present else None,
+        tokenizer=tokenizer, images=images or None, reading=current_reading(),
+    )  # fmt: skip

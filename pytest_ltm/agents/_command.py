@@ -6,29 +6,20 @@ import json
 import os
 import shlex
 import shutil
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._model.agent import Promised, Reply, operation_rows
+from msgspec import Struct, field
+
+from pytest_ltm._model.agent import Promised, Reply, Usage, operation_rows
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm._storage.schema import Field, to_record
-from pytest_ltm.agents._adapt import (
-    AgentSource,
-    grant_capabilities,
-    is_amount,
-    parse_seconds,
-    parse_texts,
-    parse_usage,
-    shorten_foreign_text,
-)
+from pytest_ltm.agents import _adapt
 from pytest_ltm.agents._process import STDERR, LineProcess, OutOfStep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
-
-    from pytest_ltm._model.agent import Usage
 
 
 # The capabilities that a process may have.
@@ -41,8 +32,7 @@ _UNKNOWN = ("", "", "")
 _COUNTS = ("input_tokens", "output_tokens", "cached_tokens", "calls")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandSettings:
+class CommandSettings(Struct, frozen=True, kw_only=True):
     """How to start the process, and what it can do beyond replying."""
 
     command: str
@@ -69,7 +59,7 @@ class CommandAgent:
         self._now = ""
         self._told: list[tuple[str, str, str]] = []
         self._state: tuple[int, Any] | None = None
-        grant_capabilities(self, settings.capabilities, settings.max_message_tokens)
+        _adapt.grant_capabilities(self, settings.capabilities, settings.max_message_tokens)
 
     def reply(self, message: str) -> Reply:
         """Return the reply of the process; AgentFault if it ended, wrote no JSON, or told an error."""
@@ -88,6 +78,7 @@ class CommandAgent:
     # --- capabilities, if the settings name them
 
     def _reset(self) -> None:
+        # One that was never started has nothing to forget.
         if self._process is not None:
             self._asked({"reset": True}, "ok")
         self._told, self._state = [], None
@@ -103,9 +94,8 @@ class CommandAgent:
     def _replied(self, request: dict[str, Any]) -> Reply:
         answer = self._asked(request, "reply")
         if not isinstance(answer["reply"], str):
-            raise AgentError(
-                f"{self._called()}: its 'reply' is {shorten_foreign_text(json.dumps(answer['reply']))}, not a text"
-            )
+            value = _adapt.shorten_foreign_text(json.dumps(answer["reply"]))
+            raise AgentError(f"{self._called()}: its 'reply' is {value}, not a text")
         return Reply(answer["reply"], *self._took(answer))
 
     def _accept(self, message: str, reply: str, user: str = "") -> Reply:
@@ -116,10 +106,10 @@ class CommandAgent:
     def _took(self, answer: Mapping[str, Any]) -> tuple[Usage | None, float | None]:
         """Return what an answer says of usage and cost."""
         usage, cost = answer.get("usage"), answer.get("cost_usd")
-        if isinstance(usage, dict) and not usage.keys() <= set(_COUNTS):
-            raise AgentError(f"{self._called()}: its 'usage' has other fields than {', '.join(_COUNTS)}")
         counts = usage if isinstance(usage, dict) else {}
-        return parse_usage(counts) if "usage" in answer else None, cost if is_amount(cost) else None
+        if not counts.keys() <= set(_COUNTS):
+            raise AgentError(f"{self._called()}: its 'usage' has other fields than {', '.join(_COUNTS)}")
+        return _adapt.parse_usage(counts) if "usage" in answer else None, cost if _adapt.is_amount(cost) else None
 
     def _save(self) -> bytes:
         state = self._asked({"save": True}, "state")["state"]
@@ -153,6 +143,7 @@ class CommandAgent:
     def _asked(self, request: dict[str, Any], wanted: str) -> dict[str, Any]:
         """Return the answer to a request, which holds the field `wanted`; a process out of step is ended."""
         try:
+            # Only now: a conversation that is never played needs no process.
             if self._process is None:
                 self._start()
             return self._exchange(request, wanted)
@@ -167,13 +158,11 @@ class CommandAgent:
         try:
             answer = self._process.ask(request, wanted=wanted, seconds=self._settings.timeout)
         except OutOfStep as error:
-            process = self._process
+            process, fatal = self._process, not self._can_be_put_back()
             self._kill()
-            raise AgentFault(
-                f"{self._called()} {error}{process.last_words()}", fatal=not self._can_be_put_back()
-            ) from None
+            raise AgentFault(f"{self._called()} {error}{process.last_words()}", fatal=fatal) from None
         if "error" in answer:
-            raise AgentError(f"{self._called()} told an error: {shorten_foreign_text(str(answer['error']))}")
+            raise AgentError(f"{self._called()} told an error: {_adapt.shorten_foreign_text(str(answer['error']))}")
         return answer
 
     def _kill(self) -> None:
@@ -182,12 +171,9 @@ class CommandAgent:
             self._process = None
 
     def _can_be_put_back(self) -> bool:
-        current = self._state is not None and self._state[0] == len(self._told)
-        return (
-            current
-            or not self._told
-            or ("AcceptsHistory" in self._settings.capabilities and _UNKNOWN not in self._told)
-        )
+        if not self._told or (self._state is not None and self._state[0] == len(self._told)):
+            return True
+        return "AcceptsHistory" in self._settings.capabilities and _UNKNOWN not in self._told
 
     def _start(self) -> None:
         """Start the process and bring it to where the conversation is; AgentFault if nobody can."""
@@ -212,7 +198,7 @@ def _message_fields(*, user: str, now: str = "", **texts: str) -> dict[str, str]
     return {**texts, **({"user": user} if user else {}), **({"now": now} if now else {})}
 
 
-def make_command(command: str, parameters: Field) -> AgentSource:
+def make_command(command: str, parameters: Field) -> _adapt.AgentSource:
     """Return the source of the agents behind a command; DefinitionError or AgentError for what cannot work."""
     given = {name: _READERS[name](child) for name, child in parameters.mapping(known=_READERS).items()}
     settings = CommandSettings(command=command, **given)
@@ -221,7 +207,7 @@ def make_command(command: str, parameters: Field) -> AgentSource:
         raise AgentError("agent 'cmd:' names no command. Write it as in 'cmd:python bot.py'")
     if shutil.which(words[0]) is None and not (Path(settings.folder or os.curdir) / words[0]).exists():
         raise AgentError(f"agent 'cmd:{command}': there is no program {words[0]!r}")
-    return AgentSource(
+    return _adapt.AgentSource(
         lambda: CommandAgent(settings),
         spec=f"cmd:{command}",
         owned=True,
@@ -238,8 +224,8 @@ def _declared_capabilities(field: Field) -> tuple[str, ...]:
 
 
 _READERS: Mapping[str, Callable[[Field], Any]] = {
-    "folder": lambda field: field.text("a folder"), "variables": parse_texts, "capabilities": _declared_capabilities,
-    "timeout": parse_seconds, "max_message_tokens": Field.tokens,
+    "folder": lambda field: field.text("a folder"), "variables": _adapt.parse_texts, "timeout": _adapt.parse_seconds,
+    "capabilities": _declared_capabilities, "max_message_tokens": Field.tokens,
 }  # fmt: skip
 
 

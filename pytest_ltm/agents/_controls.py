@@ -5,19 +5,19 @@ from __future__ import annotations
 import bisect
 import json
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pytest_ltm._model.agent import ExpectedReply, Prompted, Reply, Usage
 from pytest_ltm._storage.errors import AgentError
-from pytest_ltm.agents._adapt import FreshPromptAgent, agent_source, await_result
+from pytest_ltm.agents._adapt import AgentSource, agent_source
+from pytest_ltm.agents._wrapping import FreshPromptAgent, await_result
 from pytest_ltm.agents.reader.memory_policies import Full, Memory, Window, count_tokens, tokens_of
 from pytest_ltm.agents.reader.reader import Reader
 from pytest_ltm.fillers import answers_of, reply_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-
-    from pytest_ltm.agents._adapt import AgentSource
 
 
 class ByLength(Memory):
@@ -55,7 +55,13 @@ class ByLength(Memory):
     def can_see(self, position: int) -> bool:
         """Return whether the exchange is among those that are kept."""
         if self._seen is None:
-            self._seen = frozenset(self._kept())
+            newest = len(self._sizes) - 1
+            kept, left = {newest}, self._tokens - self._sizes[newest]
+            for _, negative in self._ranked:
+                if self._sizes[-negative] <= left:
+                    kept.add(-negative)
+                    left -= self._sizes[-negative]
+            self._seen = frozenset(kept)
         return position in self._seen
 
     def state(self) -> list[Any]:
@@ -70,16 +76,8 @@ class ByLength(Memory):
             self._rank(position)
 
     def _rank(self, position: int) -> None:
+        # Kept in order: sorting all for each message would take quadratic time.
         bisect.insort(self._ranked, (self._sign * self._lengths[position], -position))
-
-    def _kept(self) -> list[int]:
-        newest = len(self._sizes) - 1
-        kept, left = [newest], self._tokens - self._sizes[newest]
-        for _, negative in self._ranked:
-            if self._sizes[-negative] <= left:
-                kept.append(-negative)
-                left -= self._sizes[-negative]
-        return kept
 
 
 # What the cost agent says: as short as chat models are when they are asked to be brief.
@@ -225,17 +223,13 @@ def make_length_bias(argument: str, find: Callable[[str], AgentSource]) -> Agent
     for what `find` does not know.
     """
     name, bias = f"length-bias:{argument}", Bias.parse_bias(argument)
-    tokens = tokens_of("length-bias", bias.size)
+    make = partial(ByLength, tokens_of("length-bias", bias.size), count_tokens, shortest=bias.shortest)
     if bias.model is None:
-        return agent_source(
-            lambda: Reader(lambda: ByLength(tokens, count_tokens, shortest=bias.shortest), name), spec=name
-        )
+        return agent_source(lambda: Reader(make, name), spec=name)
     if not bias.model:
         raise AgentError(f"agent {name!r} names no model. Write it as in 'length-bias:8k' or 'length-bias:8k:SPEC'.")
-    reply = find(bias.model)
-    return agent_source(
-        lambda: ContextWindowAgent(ByLength(tokens, count_tokens, shortest=bias.shortest), reply, name), spec=name
-    )
+    model = find(bias.model)
+    return agent_source(lambda: ContextWindowAgent(make(), model, name), spec=name)
 
 
 # --- Echo and Silent: the two simplest agents, for trying things out and as the control rows of a report.

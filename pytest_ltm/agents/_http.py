@@ -7,39 +7,27 @@ import os
 import re
 import secrets
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
+from msgspec import Struct, field
+
 from pytest_ltm._calls.trace_context import add_trace
-from pytest_ltm._model.agent import SAVES_REFERENCE, Promised, Reply, operation_rows
+from pytest_ltm._model.agent import SAVES_REFERENCE, Promised, Reply, Usage, operation_rows
 from pytest_ltm._storage.errors import AgentError, AgentFault, TransientFault, describe_error
 from pytest_ltm._storage.schema import Field
 from pytest_ltm._storage.secrets import remember_secret
-from pytest_ltm.agents._adapt import (
-    agent_source,
-    grant_capabilities,
-    is_amount,
-    is_keyless,
-    parse_seconds,
-    parse_texts,
-    parse_usage,
-    shorten_foreign_text,
-)
+from pytest_ltm.agents import _adapt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
 
-    from pytest_ltm._model.agent import Usage
-    from pytest_ltm.agents._adapt import AgentSource
-
 
 _PATH = re.compile(r"[^.\s]+(?:\.[^.\s]+)*")
 
 
-@dataclass(frozen=True, slots=True)
-class JsonPath:
+class JsonPath(Struct, frozen=True):
     """A way into JSON: names of fields and numbers of list items, between dots."""
 
     text: str
@@ -93,8 +81,7 @@ _PATHS = ("message", "conversation", "user", "time", "reply", "written", *_NUMBE
 _LATER = ("written", "settle", "delete")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HttpSettings:
+class HttpSettings(Struct, frozen=True, kw_only=True):
     """Where an agent is, and how its JSON looks. `${NAME}` in URLs and headers stands for a variable's value."""
 
     url: str
@@ -141,6 +128,7 @@ class HttpSettings:
                 raise AgentError(
                     f"the header {name!r} would be a secret in a file. Name an environment variable: '${{MY_TOKEN}}'"
                 )
+        # A variable that is not set is reported now, not in the middle of a run.
         for text in (self.url, self.reset, self.history, self.settle, self.delete, *self.headers.values()):
             fill_variables(text)
 
@@ -165,7 +153,7 @@ class HttpSettings:
 
     def to_json(self) -> dict[str, Any]:
         """Return all of it, with variables by name only."""
-        plain = {name: getattr(self, name) for name in self.__slots__}
+        plain = {name: getattr(self, name) for name in self.__struct_fields__}
         numbers = {name: path.text for name, path in self.numbers.items()}
         shown = {name: value.text if isinstance(value, JsonPath) else value for name, value in plain.items()}
         shown = {name: value for name, value in shown.items() if value or name not in _LATER}
@@ -180,7 +168,7 @@ def fill_variables(text: str, *, hidden: bool = False) -> str:
 
     def value(match: re.Match[str]) -> str:
         result = os.environ.get(match[1])
-        if not result and is_keyless():
+        if not result and _adapt.is_keyless():
             return ""
         if not result:
             raise AgentError(f"{text!r} needs the environment variable {match[1]!r}, which is not set")
@@ -203,13 +191,14 @@ def read_settings(url: str, parameters: Field) -> HttpSettings:
 
 
 def _read_setting(name: str, field: Field) -> Any:
-    if name in _PATHS:
-        return (
-            None
-            if field.value is None and name in {"conversation", "user", "time", "written"}
-            else _parse_json_path(field)
-        )
-    return _READERS[name](field)
+    if name not in _PATHS:
+        return _READERS[name](field)
+    if field.value is None and name in {"conversation", "user", "time", "written"}:
+        return None
+    try:
+        return JsonPath(field.text("the path of a JSON field, such as choices.0.text"))
+    except AgentError as error:
+        raise field.fault(f"{error}.") from None
 
 
 def _parse_body(field: Field) -> Any:
@@ -217,28 +206,15 @@ def _parse_body(field: Field) -> Any:
     return field.json()
 
 
-def _parse_json_path(field: Field) -> JsonPath:
-    try:
-        return JsonPath(field.text("the path of a JSON field, such as choices.0.text"))
-    except AgentError as error:
-        raise field.fault(f"{error}.") from None
-
-
 def _parse_url(field: Field) -> str:
     return field.text("a URL, or a path on the agent's server")
 
 
 _READERS: Mapping[str, Callable[[Field], Any]] = {
-    "body": _parse_body,
-    "headers": parse_texts,
-    "timeout": parse_seconds,
-    "reset": _parse_url,
-    "history": _parse_url,
-    "settle": _parse_url,
-    "delete": _parse_url,
-    "keeps_conversations": Field.boolean,
-    "max_message_tokens": Field.tokens,
-}
+    "body": _parse_body, "headers": _adapt.parse_texts, "timeout": _adapt.parse_seconds,
+    **dict.fromkeys(("reset", "history", "settle", "delete"), _parse_url),
+    "keeps_conversations": Field.boolean, "max_message_tokens": Field.tokens,
+}  # fmt: skip
 
 # The bytes, unpacked, of the longest answer that is read.
 LONGEST_BODY = 2**24
@@ -265,6 +241,7 @@ class HttpAgent:
     """What is saved is the conversation's id: the server does not go back."""
 
     def __init__(self, settings: HttpSettings) -> None:
+        # An extra, and slow to import.
         import httpx2 as httpx
 
         self._settings, self._http = settings, httpx
@@ -276,7 +253,7 @@ class HttpAgent:
         self._conversation, self._now, self._begun = _new_id(), "", False
         self._rows: list[Any] = []
         """What the memory did that nobody has asked for yet."""
-        grant_capabilities(self, settings.capabilities, settings.max_message_tokens)
+        _adapt.grant_capabilities(self, settings.capabilities, settings.max_message_tokens)
 
     def reply(self, message: str) -> Reply:
         """Post the message and return the reply.
@@ -346,6 +323,7 @@ class HttpAgent:
 
     def _post(self, path: str, data: dict[str, Any]) -> Any:
         if not self._begun:
+            # Not before: an agent that is made and never asked leaves nothing on the server.
             if self._settings.reset:
                 self._answer(self._settings.reset, self._common())
             self._begun = True
@@ -353,37 +331,37 @@ class HttpAgent:
         try:
             return json.loads(response.text)
         except (ValueError, RecursionError):
+            # Only a reply has to be JSON; what acknowledges may be anything.
             if path:
                 return None
-            raise _unusable_answer(
-                f"{self._settings.place('')} answered {_body_start(response)}, which is not JSON"
-            ) from None
+            place = self._settings.place("")
+            raise _unusable_answer(f"{place} answered {_body_start(response)}, which is not JSON") from None
 
     def _answer(self, path: str, data: dict[str, Any]) -> Any:
         """Return the response of a server that is content."""
+        place = self._settings.place(path)
         try:
             with self._client.stream("POST", self._settings.url_of(path), json=data) as coming:
-                response = self._whole(coming, path)
+                response = self._whole(coming, place)
         except (self._http.ConnectError, self._http.ConnectTimeout, self._http.PoolTimeout) as error:
-            raise TransientFault(f"{self._settings.place(path)} cannot be reached: {error}") from error
+            raise TransientFault(f"{place} cannot be reached: {error}") from error
         except self._http.TransportError as error:  # which may have taken the message: the cause tells the Speaker
-            raise AgentError(f"{self._settings.place(path)} broke off: {describe_error(error)}") from error
+            raise AgentError(f"{place} broke off: {describe_error(error)}") from error
         except self._http.DecodingError as error:
-            raise _unusable_answer(
-                f"{self._settings.place(path)} answered with what cannot be unpacked: {error}"
-            ) from None
+            raise _unusable_answer(f"{place} answered with what cannot be unpacked: {error}") from None
         if response.is_success:
             return response
         phrase = f"{response.status_code} {response.reason_phrase}".strip()
-        raise HttpStatusError(f"{self._settings.place(path)} answered {phrase}: {_body_start(response)}", response)
+        raise HttpStatusError(f"{place} answered {phrase}: {_body_start(response)}", response)
 
-    def _whole(self, coming: Any, path: str) -> Any:
+    def _whole(self, coming: Any, place: str) -> Any:
         """Return a response with its body, read as it comes; AgentFault once that is too long, packed or endless."""
         body = bytearray()
         for part in coming.iter_bytes():
             body += part
             if len(body) > LONGEST_BODY:
-                raise _unusable_answer(f"{self._settings.place(path)} answered with more than {LONGEST_BODY:,} bytes")
+                raise _unusable_answer(f"{place} answered with more than {LONGEST_BODY:,} bytes")
+        # The body is unpacked by now: with these headers it would be unpacked again.
         packed = {"content-encoding", "content-length", "transfer-encoding"}
         headers = [(name, value) for name, value in coming.headers.multi_items() if name.lower() not in packed]
         return self._http.Response(
@@ -397,13 +375,11 @@ class HttpAgent:
         try:
             text = path.read(data)
         except LookupError as error:
-            raise _unusable_answer(
-                f"{place} answered with {error.args[0]}. Body: {shorten_foreign_text(json.dumps(data))}", usage
-            ) from None
+            body = _adapt.shorten_foreign_text(json.dumps(data))
+            raise _unusable_answer(f"{place} answered with {error.args[0]}. Body: {body}", usage) from None
         if not isinstance(text, str):
-            raise _unusable_answer(
-                f"{place}: {path.text!r} is {shorten_foreign_text(json.dumps(text))}, not a text", usage
-            )
+            value = _adapt.shorten_foreign_text(json.dumps(text))
+            raise _unusable_answer(f"{place}: {path.text!r} is {value}, not a text", usage)
         return text
 
     def _took(self, data: Any) -> tuple[Usage | None, float | None]:
@@ -417,7 +393,7 @@ class HttpAgent:
                 result[name] = path.read(data)
         cost = result.pop("cost_usd", None)
         told = self._settings.numbers.keys() - {"cost_usd"}
-        return parse_usage(result) if told else None, cost if is_amount(cost) else None
+        return _adapt.parse_usage(result) if told else None, cost if _adapt.is_amount(cost) else None
 
 
 def _unusable_answer(text: str, usage: Usage | None = None) -> AgentFault:
@@ -427,19 +403,18 @@ def _unusable_answer(text: str, usage: Usage | None = None) -> AgentFault:
     return fault
 
 
-def make_http(url: str, parameters: Field) -> AgentSource:
+def make_http(url: str, parameters: Field) -> _adapt.AgentSource:
     """Return the source of the agents at a URL; AgentError or DefinitionError for settings that cannot work."""
     settings = read_settings(url, parameters)
-    if not is_keyless():
+    if not _adapt.is_keyless():
         try:
             import httpx2  # noqa: F401 - an extra
         except ImportError:
             raise AgentError(
                 "agents behind HTTP need httpx2. Install it with: pip install 'pytest-ltm[http]'"
             ) from None
-    made = agent_source(lambda: HttpAgent(settings), spec=url)
-    made.given = Promised(settings.capabilities, settings.max_message_tokens, frozenset(settings.numbers))
-    return made
+    given = Promised(settings.capabilities, settings.max_message_tokens, frozenset(settings.numbers))
+    return _adapt.agent_source(lambda: HttpAgent(settings), spec=url, known=given)
 
 
 def _new_id() -> str:
@@ -448,4 +423,4 @@ def _new_id() -> str:
 
 
 def _body_start(response: Any) -> str:
-    return shorten_foreign_text(response.text) if response.text.strip() else "an empty body"
+    return _adapt.shorten_foreign_text(response.text) if response.text.strip() else "an empty body"

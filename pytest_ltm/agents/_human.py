@@ -14,7 +14,7 @@ from msgspec import Struct
 from pytest_ltm._journal.result import ConversationName
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm._storage.sanitize import for_screen
-from pytest_ltm._storage.schema import to_record
+from pytest_ltm._storage.schema import Field, to_record
 from pytest_ltm.agents import _mailbox
 from pytest_ltm.agents._adapt import AgentSource, agent_source, is_keyless
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from pytest_ltm._storage.schema import Field
-
 
 # The exchanges that are shown again before the next message, of those that were told and not asked.
 REMINDED = 3
@@ -32,6 +30,7 @@ REMINDED = 3
 _SHORT = 300
 # Seconds between two looks at whether a person in the browser has answered.
 _LOOK = 0.1
+_PAUSED = "Paused. What you have answered is kept; this message comes again when the run is resumed."
 HELP = """\
 Type your answer; it may have several lines, and an empty line sends it. A word
 of command stands alone on the first line:
@@ -60,6 +59,7 @@ class Human:
     def reply(self, message: str) -> str:
         """Show the message and return what the person types."""
         with contextlib.suppress(ImportError):
+            # Optional: Windows has none.
             import readline  # noqa: F401 - lines can be edited, and be longer than 4,096 characters
         if self._number == 0:
             _print_to_person(f"You sit this test yourself.\n{HELP}")
@@ -76,9 +76,7 @@ class Human:
                 case ":again":
                     self._show(message)
                 case ":pause":
-                    _print_to_person(
-                        "Paused. What you have answered is kept; this message comes again when the run is resumed."
-                    )
+                    _print_to_person(_PAUSED)
                     raise KeyboardInterrupt("paused")
                 case command if command.startswith(":") and not command.startswith("::") and "\n" not in command:
                     if command == ":empty":
@@ -124,9 +122,8 @@ class Human:
         time = "" if self._now is None else f", {self._now:%A %d %B %Y, %H:%M}"
         _print_to_person(f"--- message {self._number + 1}{time} ---")
         width = min(shutil.get_terminal_size().columns, 100)
-        _print_to_person(
-            "\n".join(textwrap.fill(line, width, replace_whitespace=False) for line in message.split("\n"))
-        )
+        lines = (textwrap.fill(line, width, replace_whitespace=False) for line in message.split("\n"))
+        _print_to_person("\n".join(lines))
 
 
 class WebPerson:
@@ -154,19 +151,13 @@ class WebPerson:
 
         self._number += 1
         unheard, shortened = self._told, self._choices.filler == "shortened"
-        shown = [
-            _mailbox.NoReplyMessage(_shorten_line(one.message), _shorten_line(one.reply)) for one in unheard[-REMINDED:]
-        ]
+        last = unheard[-REMINDED:]
+        shown = [_mailbox.NoReplyMessage(_shorten_line(one.message), _shorten_line(one.reply)) for one in last]
         asked = _mailbox.HumanPrompt(
-            id=_mailbox.message_id(self._number, message),
-            number=self._number,
-            text=_encodable_text(message),
-            now=self._now,
-            told=tuple(shown if shortened else unheard),
+            id=_mailbox.message_id(self._number, message), number=self._number, text=_encodable_text(message),
+            now=self._now, told=tuple(shown if shortened else unheard), **to_record(self._choices),
             more=len(unheard) - len(shown) if shortened else 0,
-            filler=self._choices.filler,
-            notes=self._choices.notes,
-        )
+        )  # fmt: skip
         self._box.ask(asked)
         while (answer := self._box.answer(asked)) is None:  # noqa: ASYNC110 - another process answers
             await asyncio.sleep(_LOOK)

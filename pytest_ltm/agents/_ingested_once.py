@@ -11,18 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
-from pytest_ltm._model.agent import CAPABILITIES, TakesTurns
-from pytest_ltm.agents._adapt import FreshPromptAgent, agent_source, capabilities_of
-from pytest_ltm.agents._capabilities import protocol_members
-from pytest_ltm.agents.memory.stores import run_steps
+from pytest_ltm._model.agent import TakesTurns
+from pytest_ltm.agents._adapt import AgentSource, agent_source, capabilities_of
+from pytest_ltm.agents._wrapping import FreshPromptAgent, InTurn
+from pytest_ltm.agents.memory.stores import Steps, run_steps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from contextlib import AbstractContextManager
     from datetime import datetime
-
-    from pytest_ltm.agents._adapt import AgentSource
-    from pytest_ltm.agents.memory.stores import Steps
 
 
 # Capabilities that an agent which may go on from another's state does not have.
@@ -66,6 +62,7 @@ def _source_within(family: Family, number: int, source: AgentSource) -> AgentSou
         kind = IngestedOnceInTurn if isinstance(agent, TakesTurns) else IngestedOnce
         return kind(source, agent, family, number)
 
+    # A source of its own: the one it is made of counts its agents, and resets those that it knows.
     made = agent_source(make, spec=source.spec, settings=source.settings)
     return replace(made, given=source.given, kind=source.kind, sees_clock=source.sees_clock)
 
@@ -78,17 +75,13 @@ class IngestedOnce(FreshPromptAgent):
         self._family, self._number = family, number
         self._now: datetime | None = None
         self._begin()
-        self._take_members()
-
-    def _take_members(self) -> None:
-        for name in (capabilities_of(self._agent) & CAPABILITIES.keys()) - _OWN:
-            for member in protocol_members(CAPABILITIES[name]):
-                setattr(self, member, getattr(self, f"_{member}", None) or getattr(self._agent, member))
+        self._take_members(without=_OWN)
 
     def _begin(self) -> None:
         self._told: list[tuple[str, str | None, datetime | None]] = []
         self._heard = 0
         """How much of that the agent knows: the rest is known to the agent that was told the same before."""
+        # Only those from which it has not gone on yet: asked again, it is a conversation of its own.
         self._same = [one for one in self._family.ingestions if self._number not in one.taken]
         """What others were told that begins with all that this one was told."""
         self._shared: Ingestion | None = None
@@ -182,13 +175,8 @@ class IngestedOnce(FreshPromptAgent):
         if shared.agent is not self._agent:
             yield FreshPromptAgent.aclose(self)
         self._agent, self._heard = self._made(), 0
-        self._take_members()
+        self._take_members(without=_OWN)
 
 
-class IngestedOnceInTurn(IngestedOnce, TakesTurns):
+class IngestedOnceInTurn(InTurn, IngestedOnce):
     """The same in front of one that waits for its turn."""
-
-    def turn(self) -> AbstractContextManager[object]:
-        """Wait for a turn, and hold it."""
-        held: AbstractContextManager[object] = self._agent.turn()
-        return held

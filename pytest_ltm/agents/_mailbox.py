@@ -147,6 +147,7 @@ def list_people(run: Path) -> list[Person]:
 
 def person_of(runs: Sequence[Path], link: str) -> Person | None:
     """Return whose link it is; None if it is nobody's."""
+    # In constant time: the link is all that a person has to show.
     everybody = (person for run in runs for person in list_people(run))
     return next((each for each in everybody if hmac.compare_digest(each.link.encode(), link.encode())), None)
 
@@ -166,6 +167,7 @@ class Box:
     def ask(self, message: HumanPrompt) -> None:
         """Put a message in, unless it is there: then it may have been answered meanwhile."""
         make_private(self.folder, exist_ok=True)
+        # A resumed run asks again what it asked before.
         before = _read_struct(self._path(message.number, "message"), HumanPrompt)
         if before is None or before.id != message.id:
             _write_struct(self._path(message.number, "message"), message)
@@ -201,10 +203,7 @@ class Box:
     def show(self, message: HumanPrompt) -> ReadReceipt:
         """Note that the message itself is shown, if it is for the first time."""
         seen = self.message_state(message)
-        if seen.shown is None:
-            seen = structs.replace(seen, shown=wall_time())
-            self._note(message, seen)
-        return seen
+        return seen if seen.shown else self._note(message, structs.replace(seen, shown=wall_time()))
 
     def pause(self, message: HumanPrompt) -> None:
         """Begin a break."""
@@ -246,8 +245,9 @@ class Box:
         answers = (_read_struct(self._path(number, "answer"), HumanAnswer) for number in self._numbers("answer"))
         return [answer.seconds for answer in answers if answer is not None]
 
-    def _note(self, message: HumanPrompt, seen: ReadReceipt) -> None:
+    def _note(self, message: HumanPrompt, seen: ReadReceipt) -> ReadReceipt:
         _write_struct(self._path(message.number, "seen"), seen)
+        return seen
 
     def _path(self, number: int, kind: str) -> Path:
         return self.folder / f"{number:05}.{kind}.json"
@@ -282,6 +282,7 @@ def _create_once(path: Path, value: Struct) -> bool:
     beside = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
     _write_struct(beside, value)
     try:
+        # It fails where the file exists, so that of two tabs, or of a run and a page, one wins.
         os.link(beside, path)
     except OSError:  # it is there, or this is a file system without links
         if path.exists():

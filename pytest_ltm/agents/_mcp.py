@@ -10,10 +10,11 @@ import shlex
 import shutil
 import tempfile
 from contextlib import ExitStack, asynccontextmanager
-from dataclasses import dataclass, field
 from datetime import datetime
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from pytest_ltm._calls import FORMS, PARAMETERS, Spec
 from pytest_ltm._model.agent import Promised, operation_rows
@@ -24,15 +25,12 @@ from pytest_ltm.agents._adapt import AgentSource, AgentUnavailable, agent_source
 from pytest_ltm.agents._capabilities import takes_user
 from pytest_ltm.agents._process import guarded_command
 from pytest_ltm.agents.memory.reading import PARAMETERS as READING
-from pytest_ltm.agents.memory.reading import parse_reading
-from pytest_ltm.agents.memory.stores import CrossTalkDetector, Stored
-from pytest_ltm.agents.memory.thinker import make_thinker
+from pytest_ltm.agents.memory.reading import Reading, parse_reading
+from pytest_ltm.agents.memory.stores import Stored
+from pytest_ltm.agents.memory.thinker import Thinker, make_thinker
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
-
-    from pytest_ltm.agents.memory.reading import Reading
-    from pytest_ltm.agents.memory.thinker import Thinker
+    from collections.abc import AsyncIterator, Callable, Collection, Mapping
 
 
 STORE_CAPABILITIES = frozenset(
@@ -45,8 +43,7 @@ _CALLS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class StoreReader:
+class StoreReader(Struct, frozen=True):
     """Who reads for a store, and how."""
 
     thinker: Callable[[], Thinker]
@@ -68,25 +65,25 @@ def make_store(argument: str, parameters: Field) -> AgentSource:
     if isinstance(given, type):
         _check_store(given, who)
     values = fields["store"].json() if "store" in fields else {}
-    source = store_source(functools.partial(given, **values), path, f"store:{argument}", reads, {})
     having = {"Resettable"} if hasattr(given, "reset") else set()
     having |= {"Checkpointable"} if hasattr(given, "save") and hasattr(given, "load") else set()
-    source.given = Promised(STORE_CAPABILITIES | having)
-    return source
+    make = functools.partial(given, **values)
+    return store_source(make, path, f"store:{argument}", reads, {}, having=having)
 
 
 def store_source(
-    make: Callable[[], Any], name: str, spec: str, reads: StoreReader, settings: Mapping[str, Any]
-) -> AgentSource:
-    """Return the source of conversations over stores that `make` makes, one for each."""
-    heard = CrossTalkDetector()
+    make: Callable[[], Any], name: str, spec: str, reads: StoreReader, settings: Mapping[str, Any], *,
+    having: Collection[str] = (),
+) -> AgentSource:  # fmt: skip
+    """Return the source of conversations over stores that `make` makes, one each; `having`: what they can do beside."""
+    heard = dict[int, str]()
 
     def made() -> Stored:
         store = make()
         _check_store(store, f"agent {spec!r}")
         return Stored(store, name, reads.thinker(), reads.reading, heard, {"path": name, **settings, **reads.record})
 
-    return agent_source(made, spec=spec)
+    return agent_source(made, spec=spec, known=Promised(STORE_CAPABILITIES.union(having)))
 
 
 def _check_store(store: object, who: str) -> None:
@@ -137,8 +134,7 @@ _TEXTS, _TIMES = ("text", "memory", "content", "value"), ("at", "created_at", "t
 _TAIL = 300
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(Struct, frozen=True):
     """A tool of the server: its name, and by the names of its arguments what they are given of a method."""
 
     name: str
@@ -156,12 +152,15 @@ class Server:
     """One server process and the conversation with it; close it at the end."""
 
     def __init__(self, command: list[str], tools: Mapping[str, Tool]) -> None:
+        # The client is async, and a store is called from the conversation's thread.
         from anyio.from_thread import start_blocking_portal
 
         self._tools, self._user = tools, ""
+        who = f"MCP server {shlex.join(command)!r}"
         if shutil.which(command[0]) is None:
-            raise AgentUnavailable(f"MCP server {shlex.join(command)!r} did not start: no command {command[0]!r}")
+            raise AgentUnavailable(f"{who} did not start: no command {command[0]!r}")
         self._stack = ExitStack()
+        # A file, not a pipe: nobody reads it while the server runs, and a full pipe would stop that.
         self._errors = self._stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8"))  # noqa: SIM115
         try:
             self._portal = self._stack.enter_context(start_blocking_portal())
@@ -169,21 +168,18 @@ class Server:
             self._session = self._stack.enter_context(session)
             offered = self._portal.call(self._session.list_tools).tools
         except Exception as error:
-            said = self._tail()
+            why = f"{describe_error(_first_of_group(error))}{self._tail()}"
             self._stack.close()
-            raise AgentUnavailable(
-                f"MCP server {shlex.join(command)!r} did not start: {describe_error(_first_of_group(error))}{said}"
-            ) from error
+            raise AgentUnavailable(f"{who} did not start: {why}") from error
         self._schemas = {tool.name: tool.input_schema for tool in offered}
-        named = [name for name, tool in tools.items() if name in _NEEDED or tool != Tool(name)]
-        lacking = [tools[name].name for name in named if tools[name].name not in self._schemas]
+        named = [tool.name for name, tool in tools.items() if name in _NEEDED or tool != Tool(name)]
+        lacking = [name for name in named if name not in self._schemas]
         if lacking:
             self._stack.close()
             raise AgentUnavailable(
-                f"MCP server {shlex.join(command)!r} has no tool {lacking[0]!r}. It has "
-                f"{', '.join(self._schemas) or 'none'}; a file says which of them adds and which searches"
+                f"{who} has no tool {lacking[0]!r}. It has {', '.join(self._schemas) or 'none'}; a file says which of "
+                "them adds and which searches"
             )
-
         for name in ("settle", "written", "add_session", "delete"):
             if tools[name].name in self._schemas:
                 setattr(self, name, getattr(self, f"_{name}"))
@@ -226,9 +222,8 @@ class Server:
         try:
             answer = self._portal.call(self._session.call_tool, tool.name, arguments)
         except Exception as error:
-            raise AgentFault(
-                f"the MCP tool {tool.name!r} failed: {describe_error(_first_of_group(error))}{self._tail()}"
-            ) from error
+            why = f"{describe_error(_first_of_group(error))}{self._tail()}"
+            raise AgentFault(f"the MCP tool {tool.name!r} failed: {why}") from error
         texts = [part.text for part in answer.content if getattr(part, "text", None) is not None]
         if answer.is_error:
             raise AgentFault(f"the MCP tool {tool.name!r} refused: {' '.join(texts)[:_TAIL]}")
@@ -246,6 +241,7 @@ class Server:
 async def _open_session(command: list[str], errors: Any) -> AsyncIterator[Any]:
     from mcp import ClientSession, StdioServerParameters, stdio_client
 
+    # Below a guard, as what the server itself has started would outlive it.
     program, *arguments = guarded_command(command)
     server = StdioServerParameters(command=program, args=arguments, env=dict(os.environ))
     async with stdio_client(server, errlog=errors) as (read, write), ClientSession(read, write) as session:
@@ -296,15 +292,14 @@ def make_mcp(argument: str, parameters: Field) -> AgentSource:
         raise AgentError(f"{who}: {error}") from None
     if not command:
         raise AgentError(f"{who} names no command. Write it as in 'mcp:python my_server.py'")
+    # Looked for, not imported, which is slow.
     if not is_keyless() and find_spec("mcp") is None:
         raise AgentError(f"{who} needs the 'mcp' package, which is not installed: pip install 'pytest-ltm[mcp]'")
     fields, reads = reads_of(Spec("mcp", argument, "", "agent"), parameters, tuple(_GIVEN))
     tools = {method: _parse_tool(fields.get(method), method, ours) for method, ours in _GIVEN.items()}
     name = f"mcp:{argument}"
     chosen = {one.name: dict(one.arguments) for method, one in tools.items() if method in {*_NEEDED, *fields}}
-    source = store_source(lambda: Server(command, tools), name, name, reads, {"tools": chosen})
-    source.given = Promised(STORE_CAPABILITIES)
-    return source
+    return store_source(lambda: Server(command, tools), name, name, reads, {"tools": chosen})
 
 
 def _parse_tool(said: Field | None, name: str, ours: tuple[str, ...]) -> Tool:

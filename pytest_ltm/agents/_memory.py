@@ -7,22 +7,18 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from pytest_ltm._calls import PARAMETERS, Spec
+from pytest_ltm._calls import PARAMETERS, ModelSpec, Spec
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents._adapt import AgentSource, agent_source, is_keyless
 from pytest_ltm.agents._chat_agent import longest_message
 from pytest_ltm.agents._unbuilt import Remembering
 from pytest_ltm.agents.memory.embeddings import make_embeds
-from pytest_ltm.agents.memory.parameters import GROUPS, NAMES, memory_settings
-from pytest_ltm.agents.memory.thinker import make_thinker
+from pytest_ltm.agents.memory.parameters import GROUPS, NAMES, MemorySettings, memory_settings
+from pytest_ltm.agents.memory.thinker import Thinker, make_thinker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    from pytest_ltm._calls import ModelSpec
-    from pytest_ltm.agents.memory.parameters import MemorySettings
-    from pytest_ltm.agents.memory.thinker import Thinker
 
 
 CAPABILITIES = frozenset({
@@ -38,9 +34,8 @@ def make_memory(argument: str, parameters: Field) -> AgentSource:
     """
     if find_spec("numpy") is None:
         raise AgentError("agents memory:… need numpy: pip install 'pytest-ltm[memory]'")
-    from pytest_ltm.agents.memory.paging import (
-        Paging,  # both take a while to import, and agents are looked up in every run
-    )
+    # Both take a while to import, and agents are looked up in every run.
+    from pytest_ltm.agents.memory.paging import Paging
     from pytest_ltm.agents.memory.pipeline import Pipeline
 
     thinker, chosen, fields = _parse_memory_spec(argument, parameters, ready=not is_keyless())
@@ -48,12 +43,11 @@ def make_memory(argument: str, parameters: Field) -> AgentSource:
     embeds, embedding = make_embeds(how.index, ready=not is_keyless())
     also = {} if embedding is None else {"embeddings": embedding.configuration()}
     kind = Pipeline if how.pressure is None else Paging
-    made = agent_source(lambda: kind(how, thinker(), embeds(), also), spec=f"memory:{argument}")
-    made.given = Remembering(
+    known = Remembering(
         _max_prompt_tokens(how), longest_message(how.window), free=chosen is embedding is None,
         longest_reply=None if chosen is None else chosen.max_tokens,
     )  # fmt: skip
-    return made
+    return agent_source(lambda: kind(how, thinker(), embeds(), also), spec=f"memory:{argument}", known=known)
 
 
 def _max_prompt_tokens(how: MemorySettings) -> int:

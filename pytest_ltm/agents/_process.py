@@ -145,11 +145,9 @@ class LineProcess:
 
         OutOfStep for anything else, and where none comes within so many seconds (None: no limit).
         """
-        early = self.pending_line()
-        if early is not None:
-            raise OutOfStep(
-                f"wrote a line before it was asked: {shorten_foreign_text(early.decode('utf-8', 'replace'))}"
-            )
+        if (early := self.pending_line()) is not None:
+            shown = shorten_foreign_text(early.decode("utf-8", "replace"))
+            raise OutOfStep(f"wrote a line before it was asked: {shown}")
         self.write(json.dumps(request).encode())
         try:
             line = self.read(seconds)
@@ -182,9 +180,8 @@ class LineProcess:
         # about that.
         lines = list(self._tail)
         crash = next((number for number, line in enumerate(lines) if line.startswith("Fatal Python error")), None)
-        if crash is None:
-            texts = lines[-TAIL:]
-        else:
+        texts = lines[-TAIL:]
+        if crash is not None:
             texts = [line for line in lines[crash:] if line and "most recent call first" not in line][:TAIL]
         if not texts:
             return ""

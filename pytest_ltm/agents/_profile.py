@@ -7,22 +7,21 @@ import inspect
 import typing
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from msgspec import Struct, structs
+from msgspec import Struct
 from msgspec.structs import replace
 
 from pytest_ltm._journal import events
 from pytest_ltm._journal.cost import TokenUse
-from pytest_ltm._model.agent import CAPABILITIES, Capabilities, Promised, Reply, SeparatesUsers
-from pytest_ltm._model.tokens import token_counter
+from pytest_ltm._model.agent import CAPABILITIES, Capabilities, ExpectedReply, Promised, Reply, SeparatesUsers
+from pytest_ltm._model.tokens import TokenCounter, token_counter
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm.agents._caller import MAX_MESSAGE_TOKENS
 from pytest_ltm.agents._capabilities import capabilities_of, is_prompted, protocol_members, takes_user
 from pytest_ltm.agents._controls import Bias, ContextWindowAgent
-from pytest_ltm.agents._padding import PADDING_CAPABILITIES, Padding, padded_spec
 from pytest_ltm.agents._registry import EMBEDDED
-from pytest_ltm.agents._timestamped import Timing
-from pytest_ltm.agents._unbuilt import Offer, Remembering
-from pytest_ltm.agents.reader.memory_policies import count_tokens, make_memory
+from pytest_ltm.agents._unbuilt import FixedContext, Offer, Remembering
+from pytest_ltm.agents._wrapping import PADDING_CAPABILITIES, Padding, Timing, padded_spec
+from pytest_ltm.agents.reader.memory_policies import Memory, count_tokens, make_memory
 from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.fillers import answers_of, reply_of
 
@@ -30,13 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pytest_ltm._calls import ModelSpec
-    from pytest_ltm._model.agent import ExpectedReply
-    from pytest_ltm._model.tokens import TokenCounter
     from pytest_ltm._model.transcript import Exchange
     from pytest_ltm._storage.clock import Clock
     from pytest_ltm.agents._adapt import AgentSource
-    from pytest_ltm.agents._unbuilt import FixedContext
-    from pytest_ltm.agents.reader.memory_policies import Memory
 
 E = TypeVar("E", bound=events.Event)
 
@@ -64,6 +59,7 @@ class FullHistoryReader(TokenEstimator):
 
     def ask(self, message: str, reply: str) -> tuple[int, int]:
         """Return all tokens so far; those of the prompt before come from a cache."""
+        # Providers cache prompts by their beginning, which is the prompt before.
         cached, asked = self._sent, self._size + count_tokens(message)
         self._sent, self._size = asked, asked + count_tokens(reply)
         return asked, cached
@@ -71,10 +67,9 @@ class FullHistoryReader(TokenEstimator):
     def ask_alone(self, message: str) -> tuple[int, int]:
         """Return the same: all that the next question shares with it is what was said before."""
         size = self._size
-        try:
-            return self.ask(message, "")
-        finally:
-            self._size = self._sent = size
+        asked = self.ask(message, "")
+        self._size = self._sent = size
+        return asked
 
     def tell(self, message: str, reply: str) -> None:
         """Add the exchange."""
@@ -112,11 +107,10 @@ class MemoryPolicyReader(TokenEstimator):
     def ask_alone(self, message: str) -> tuple[int, int]:
         """Return the same, and go back."""
         held, sizes = self._memory.held(), [*self._sizes]
-        try:
-            return self.ask(message, "")
-        finally:
-            self._memory.put_back(held)
-            self._sizes = sizes
+        asked = self.ask(message, "")
+        self._memory.put_back(held)
+        self._sizes = sizes
+        return asked
 
     def tell(self, message: str, reply: str) -> None:
         """Add the exchange."""
@@ -139,33 +133,26 @@ class ChatModelReader(TokenEstimator):
     def ask(self, message: str, reply: str) -> tuple[int, int]:
         """Return the size of the prompt; the prompt before it is its beginning, unless something was cut since."""
         size = self._history.size_of(message)
-        self._cut(size)
+        if self._limit is not None:
+            self._history.drop_oldest(size, self._limit)
         whole = len(self._history) == self._exchanges
         cached, asked = self._sent if whole else 0, self._history.estimate(size)
-        self._add(message, size, reply)
+        self.tell(message, reply)
         self._sent = asked
         return asked, cached
 
     def ask_alone(self, message: str) -> tuple[int, int]:
         """Return the same, and go back; the next question shares with it what was said before."""
         held, exchanges = self._history.held(), self._exchanges
-        try:
-            return self.ask(message, "")
-        finally:
-            self._history.put_back(held)
-            self._exchanges, self._sent = exchanges, self._history.estimate(0)
+        asked = self.ask(message, "")
+        self._history.put_back(held)
+        self._exchanges, self._sent = exchanges, self._history.estimate(0)
+        return asked
 
     def tell(self, message: str, reply: str) -> None:
         """Add the exchange."""
-        self._add(message, self._history.size_of(message), reply)
-
-    def _add(self, message: str, size: int, reply: str) -> None:
         self._exchanges = len(self._history) + 1
-        self._history.add(message, size, reply)
-
-    def _cut(self, size: int) -> None:
-        if self._limit is not None:
-            self._history.drop_oldest(size, self._limit)
+        self._history.add(message, self._history.size_of(message), reply)
 
 
 FORGETS_NOTHING = make_reader("full")
@@ -228,45 +215,40 @@ def profile_of(source: AgentSource) -> Profile:
     if not isinstance(source.given, Timing):
         return _profile_of_given(source)
     profile = _profile_of_given(source.given.model)
-    return structs.replace(profile, capabilities=profile.capabilities | {"TimeAware", "Configured"})
+    return replace(profile, capabilities=profile.capabilities | {"TimeAware", "Configured"})
 
 
 def _profile_of_given(source: AgentSource) -> Profile:
-    spec = spec_within(source)
-    kind, _, argument = spec.partition(":")
-    if isinstance(source.given, Offer):
-        offer = source.given
-        from pytest_ltm.agents._chat_agent import longest_message
-
-        shown, context = offer.shown, offer.shown.context
-        whole = "the whole conversation, as nobody knows the model's own limit without context=N,"
-        words = whole if context is None else f"the newest {context:,} tokens,"
-        answers = FORGETS_NOTHING if context is None else make_reader("window", str(context))
-        return Profile(
-            capabilities=capabilities_of_class(offer.agent),
-            max_message_tokens=longest_message(context),
-            reads=lambda: ChatModelReader(shown, offer.model.max_tokens),
-            policy=f"{words} sent again with each message{_most_out(offer.model.max_tokens)}",
-            answers=answers,
-            longest_reply=offer.model.max_tokens,
-        )
-    if isinstance(source.given, Promised):
-        return _make_profile(source.given.capabilities, source.given.max_message_tokens)
-    if kind in EMBEDDED or isinstance(source.given, Remembering):
-        return _embedded_profile(kind, argument, source)
+    kind, _, argument = spec_within(source).partition(":")
     given = source.given
+    if isinstance(given, Offer):
+        return _chat_profile(given)
+    if isinstance(given, Promised):
+        return _make_profile(given.capabilities, given.max_message_tokens)
+    if kind in EMBEDDED or isinstance(given, Remembering):
+        return _embedded_profile(kind, argument, source)
+    # With the parameters of a file.
     while isinstance(given, functools.partial):
         given = given.func
     if isinstance(given, type):
         return _make_profile(capabilities_of_class(given), getattr(given, "max_message_tokens", None))
     if source.owned:
         made = typing.get_type_hints(given).get("return") if inspect.isfunction(given) else None
-        return (
-            _make_profile(capabilities_of_class(made), None)
-            if isinstance(made, type)
-            else Profile(capabilities=frozenset())
-        )
+        return _make_profile(capabilities_of_class(made) if isinstance(made, type) else frozenset(), None)
     return _make_profile(capabilities_of(given), getattr(given, "max_message_tokens", None))
+
+
+def _chat_profile(offer: Offer) -> Profile:
+    from pytest_ltm.agents._chat_agent import longest_message
+
+    shown, context, most = offer.shown, offer.shown.context, offer.model.max_tokens
+    whole = "the whole conversation, as nobody knows the model's own limit without context=N,"
+    words = whole if context is None else f"the newest {context:,} tokens,"
+    return Profile(
+        capabilities=capabilities_of_class(offer.agent), max_message_tokens=longest_message(context),
+        reads=lambda: ChatModelReader(shown, most), policy=f"{words} sent again with each message{_most_out(most)}",
+        answers=FORGETS_NOTHING if context is None else make_reader("window", str(context)), longest_reply=most,
+    )  # fmt: skip
 
 
 def capabilities_of_class(agent: type) -> frozenset[str]:
@@ -297,49 +279,39 @@ def _padded_profile(padding: Padding) -> Profile:
     """Return what is known of a padded agent that may cost something, so that it must not be made."""
     model = profile_of(padding.model)
     return Profile(
-        capabilities=(model.capabilities - PADDING_CAPABILITIES) | {"Configured"},
-        max_message_tokens=model.max_message_tokens,
-        reads=model.reads,
-        policy=model.policy,
+        capabilities=(model.capabilities - PADDING_CAPABILITIES) | {"Configured"}, reads=model.reads,
+        max_message_tokens=model.max_message_tokens, policy=model.policy,
         answers=lambda: padding.wrap_agent(model.answers()),
-    )
+    )  # fmt: skip
+
+
+def _memory_profile(given: Remembering, source: AgentSource) -> Profile:
+    """Return what is known of a memory system; one that thinks by rules answers for itself."""
+    from pytest_ltm.agents._memory import CAPABILITIES as REMEMBERS
+
+    other = f"calls for other thinking are left out{_most_out(given.longest_reply)}"
+    return Profile(
+        capabilities=REMEMBERS, max_message_tokens=given.longest, reads=lambda: Filled(given.most),
+        policy=f"up to {given.most:,} tokens for each reply; {other}", longest_reply=given.longest_reply,
+        answers=source.make if given.free else FORGETS_NOTHING, brief=given.free,
+    )  # fmt: skip
 
 
 def _embedded_profile(kind: str, argument: str, source: AgentSource) -> Profile:
     if isinstance(source.given, Remembering):
-        # What is known of a memory system; one that thinks by rules answers for itself.
-        given = source.given
-        from pytest_ltm.agents._memory import CAPABILITIES as REMEMBERS
-
-        return Profile(
-            capabilities=REMEMBERS,
-            max_message_tokens=given.longest,
-            reads=lambda: Filled(given.most),
-            policy=f"up to {given.most:,} tokens for each reply; calls for other thinking are left out"
-            f"{_most_out(given.longest_reply)}",
-            answers=source.make if given.free else FORGETS_NOTHING,
-            longest_reply=given.longest_reply,
-            brief=given.free,
-        )
+        return _memory_profile(source.given, source)
     if kind == "length-bias" and Bias.parse_bias(argument).model is not None:
         return Profile(capabilities=capabilities_of_class(ContextWindowAgent))
     if isinstance(source.given, Padding) and not is_free(spec_within(source)):
         return _padded_profile(source.given)
-    having = capabilities_of(source.make())
+    profile = Profile(capabilities=capabilities_of(source.make()), answers=source.make, brief=True)
     if kind in {"full", "cost"}:
         whole = "the whole conversation, sent again with each message"
-        return Profile(capabilities=having, reads=FullHistoryReader, policy=whole, answers=source.make, brief=True)
+        return replace(profile, reads=FullHistoryReader, policy=whole)
     if kind in {"window", "bm25", "forgetful"}:
         memory = make_memory(kind, argument)
-        shown = "what its memory shows it"
-        return Profile(
-            capabilities=having,
-            reads=lambda: MemoryPolicyReader(memory()),
-            policy=shown,
-            answers=source.make,
-            brief=True,
-        )
-    return Profile(capabilities=having, answers=source.make, brief=True)
+        return replace(profile, reads=lambda: MemoryPolicyReader(memory()), policy="what its memory shows it")
+    return profile
 
 
 # --- Who answers in a dry run: the embedded reader, at the length at which chat models usually speak.
@@ -400,6 +372,7 @@ class CostSimulator:
             tokens = self._longest
         if message.alone:
             asked, cached = self._reads.ask_alone(message.text)
+            # One that can do neither is told everything again, and pays for it.
             self.retold += self.told * (not (self.capabilities.leaves_no_trace or self.capabilities.rewinds))
         else:
             asked, cached = self._reads.ask(message.text, text)

@@ -5,12 +5,12 @@ An embedded name, an adapter's name, a YAML file that names either with paramete
 
 from __future__ import annotations
 
-import functools
 import importlib
 import inspect
 import os
 import re
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 from types import ModuleType
@@ -28,7 +28,7 @@ from pytest_ltm._storage.secrets import is_secret_name, redact_secrets, remember
 from pytest_ltm.agents._adapt import CONVERSATION_ID_PARAMETER, AgentSource, agent_source, dotted_source, is_keyless
 from pytest_ltm.agents._controls import Echo, Silent, make_cost, make_length_bias, make_oracle
 from pytest_ltm.agents._discovery import find_only_agent, is_module
-from pytest_ltm.agents._padding import make_padded
+from pytest_ltm.agents._wrapping import make_padded
 from pytest_ltm.agents.reader.reader import make_reader
 
 if TYPE_CHECKING:
@@ -39,11 +39,13 @@ if TYPE_CHECKING:
 
 _NAMED = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_.-]*)\s*=(.*)", re.DOTALL)
 _WHOLE = re.compile(r"(?:cmd|mcp|https?|replay):")
+# A number behind a comma belongs to a query before it, as in `k=5,10`.
 _NEXT_SPEC = re.compile(r",(?!\d+(?:[,&]|$))")
 # What may have several values in the query of a `memory:` or `store:` spec.
 READINGS = ("k", "reading.k", "reader")
 _FILE = re.compile(r".*\.ya?ml", re.DOTALL | re.IGNORECASE)
 _NOT_DOTTED = re.compile(rf"{_WHOLE.pattern}|.*\.py(?::|$)")
+# Specs whose arguments may hold commas themselves, behind another spec.
 _HIDDEN_WHOLE = re.compile(r",\s*(?:[A-Za-z_][A-Za-z0-9_.-]*\s*=)?\s*((?:cmd|mcp|https?|replay):)")
 
 
@@ -65,6 +67,7 @@ def find_agent(
 
 def _look_up(spec: str, base: Path | None, known: Iterable[str], apart: Processes | None) -> AgentSource:
     name, _, argument = spec.partition(":")
+    # Names of ours first: they mean the same wherever they are given, whatever modules there are.
     if name in EMBEDDED:
         try:
             return replace(EMBEDDED[name](argument), embedded=True, kind=name)
@@ -76,9 +79,8 @@ def _look_up(spec: str, base: Path | None, known: Iterable[str], apart: Processe
         except DefinitionError as error:
             raise AgentError(str(error)) from None
     if _FILE.fullmatch(spec):
-        return agent_from_yaml(
-            spec, base=base, find=lambda inner: find_agent(inner, base=base, known=known), apart=apart
-        )
+        find = partial(find_agent, base=base, known=known)
+        return agent_from_yaml(spec, base=base, find=find, apart=apart)
     names = sorted({*EMBEDDED, *ADAPTERS, *known})
     hint = did_you_mean(name, names)
     if _names_code(spec, base):
@@ -86,7 +88,8 @@ def _look_up(spec: str, base: Path | None, known: Iterable[str], apart: Processe
             return apart.source(spec, base=base)
         return dotted_source(spec, base=base, hint=hint)
     meant = suggest_provider(spec) or _file_hint(spec) or hint
-    raise AgentError(f"unknown agent {spec!r}.{meant} {_there_are(names)}")
+    others = "any other is a dotted path such as mypkg.bot:Bot"
+    raise AgentError(f"unknown agent {spec!r}.{meant} There are {', '.join(names)}; {others}.")
 
 
 def _names_code(spec: str, base: Path | None) -> bool:
@@ -122,15 +125,13 @@ def reading_variants(spec: str) -> list[tuple[str, str]]:
     >>> reading_variants("memory:rules?reading.k=5,10")
     [('k5', 'memory:rules?reading.k=5'), ('k10', 'memory:rules?reading.k=10')]
     """
-    head, mark, query = spec.partition("?")
-    if head.partition(":")[0] not in {"memory", "store"} or not mark:
-        return [("", spec)]
+    head, _, query = spec.partition("?")
     values: dict[str, list[str]] = {}
     for name, text in parse_qsl(query, keep_blank_values=True):
         parts = text.split(",") if name in READINGS and name != "reader" else [text]
         values.setdefault(name, []).extend(parts)
     several = [name for name, texts in values.items() if name in READINGS and len(texts) > 1]
-    if not several:
+    if not several or head.partition(":")[0] not in {"memory", "store"}:
         return [("", spec)]
     fixed = [f"{name}={text}" for name, texts in values.items() if name not in several for text in texts]
     return [
@@ -177,54 +178,31 @@ def _file_hint(spec: str) -> str:
     return f" An agent in a file is named with dots, as in '{module}:{name or 'Bot'}'."
 
 
-def _there_are(names: Sequence[str]) -> str:
-    return f"There are {', '.join(names)}; any other is a dotted path such as mypkg.bot:Bot."
-
-
 # --- The embedded agents, which need no key and no network, and the adapters of agents that are somewhere else.
 
 
-def _make_simple(agent: type) -> Callable[[str], AgentSource]:
+def _make_simple(agent: type, argument: str) -> AgentSource:
     name = agent.__name__.lower()
-
-    def make(argument: str) -> AgentSource:
-        if argument:
-            raise AgentError(f"agent '{name}:{argument}': {name!r} takes no argument. Write {name!r}.")
-        return agent_source(agent, spec=name)
-
-    return make
+    if argument:
+        raise AgentError(f"agent '{name}:{argument}': {name!r} takes no argument. Write {name!r}.")
+    return agent_source(agent, spec=name)
 
 
-def _make_policy(policy: str) -> Callable[[str], AgentSource]:
-    def make(argument: str) -> AgentSource:
-        return agent_source(make_reader(policy, argument), spec=f"{policy}:{argument}" if argument else policy)
-
-    return make
+def _make_policy(policy: str, argument: str) -> AgentSource:
+    return agent_source(make_reader(policy, argument), spec=f"{policy}:{argument}" if argument else policy)
 
 
-def _make_cheat(name: str) -> Callable[[str], AgentSource]:
-    """Return what makes a cheat of the lab, which no run needs unless one is named."""
-
-    def make(argument: str) -> AgentSource:
-        cheats = importlib.import_module("pytest_ltm._lab.cheat_agents")
-        cheat: AgentSource = cheats.CHEATS[name](argument)
-        return cheat
-
-    return make
+def _make_cheat(name: str, argument: str) -> AgentSource:
+    """Return the source of a cheat of the lab, which no run needs unless one is named."""
+    cheat: AgentSource = importlib.import_module("pytest_ltm._lab.cheat_agents").CHEATS[name](argument)
+    return cheat
 
 
-def _lazy_adapter(module: str, name: str) -> Callable[..., AgentSource]:
-    """Return what makes agents, imported when it makes some: every run looks agents up, and needs few of these."""
+def _make_lazily(module: str, name: str, *given: Any) -> AgentSource:
+    """Return what a maker makes, imported only now: every run looks agents up, and needs few of these."""
+    source: AgentSource = getattr(importlib.import_module(f"pytest_ltm.agents.{module}"), name)(*given)
+    return source
 
-    def make(*given: Any) -> AgentSource:
-        source: AgentSource = getattr(importlib.import_module(f"pytest_ltm.agents.{module}"), name)(*given)
-        return source
-
-    return make
-
-
-_http, _timed = _lazy_adapter("_http", "make_http"), _lazy_adapter("_chat_agent", "make_timed")
-_chat = _lazy_adapter("_chat_agent", "make_chat")
 
 CHEATS = (
     "dump", "dump-always", "keywords", "candidates", "random", "agree", "nag", "notes", "inject", "recite", "hedge",
@@ -234,14 +212,14 @@ CHEATS = (
 #
 # ConfigurationError or AgentError for what it cannot use.
 EMBEDDED: dict[str, Callable[[str], AgentSource]] = {
-    **{policy: _make_policy(policy) for policy in ("full", "window", "bm25", "forgetful")},
+    **{policy: partial(_make_policy, policy) for policy in ("full", "window", "bm25", "forgetful")},
     "oracle": make_oracle,
-    "replay": _lazy_adapter("_replay", "replay_source"),
+    "replay": partial(_make_lazily, "_replay", "replay_source"),
     "length-bias": lambda argument: make_length_bias(argument, find_agent),
     "cost": make_cost,
-    "echo": _make_simple(Echo),
-    "silent": _make_simple(Silent),
-    **{name: _make_cheat(name) for name in CHEATS},
+    "echo": partial(_make_simple, Echo),
+    "silent": partial(_make_simple, Silent),
+    **{name: partial(_make_cheat, name) for name in CHEATS},
     "padded": lambda argument: make_padded(argument, find_agent),
 }
 
@@ -249,30 +227,28 @@ EMBEDDED: dict[str, Callable[[str], AgentSource]] = {
 #
 # The parameters are a mapping, from a YAML file or empty; DefinitionError for a wrong one.
 ADAPTERS: dict[str, Callable[[str, Field], AgentSource]] = {
-    "http": lambda url, parameters: _http(f"http:{url}" if url.startswith("//") else url, parameters),
-    "https": lambda url, parameters: _http(f"https:{url}", parameters),
-    "cmd": _lazy_adapter("_command", "make_command"),
-    "human": _lazy_adapter("_human", "make_human"),
-    "mcp": _lazy_adapter("_mcp", "make_mcp"),
-    **{kind: functools.partial(_chat, kind) for kind in KINDS},
-    "store": _lazy_adapter("_mcp", "make_store"),
-    "ts": lambda argument, parameters: _timed(argument, parameters, find_agent),
-    "memory": _lazy_adapter("_memory", "make_memory"),
+    "http": lambda url, parameters: _make_lazily(
+        "_http", "make_http", f"http:{url}" if url.startswith("//") else url, parameters
+    ),
+    "https": lambda url, parameters: _make_lazily("_http", "make_http", f"https:{url}", parameters),
+    "cmd": partial(_make_lazily, "_command", "make_command"),
+    "human": partial(_make_lazily, "_human", "make_human"),
+    "mcp": partial(_make_lazily, "_mcp", "make_mcp"),
+    **{kind: partial(_make_lazily, "_chat_agent", "make_chat", kind) for kind in KINDS},
+    "store": partial(_make_lazily, "_mcp", "make_store"),
+    "ts": lambda argument, parameters: _make_lazily("_chat_agent", "make_timed", argument, parameters, find_agent),
+    "memory": partial(_make_lazily, "_memory", "make_memory"),
 }
 
 
 def describe_embedded() -> list[tuple[str, str]]:
     """Return for each embedded agent a spec (RUN stands for a recorded run), and a sentence about it."""
-    return _read_descriptions("embedded")
+    return list(load_packaged_yaml(__file__, "described.yml")["embedded"].items())
 
 
 def describe_adapters() -> list[tuple[str, str]]:
     """Return for each adapter the form of its spec, and a sentence about it."""
-    return _read_descriptions("adapters")
-
-
-def _read_descriptions(kind: str) -> list[tuple[str, str]]:
-    return list(load_packaged_yaml(__file__, "described.yml")[kind].items())
+    return list(load_packaged_yaml(__file__, "described.yml")["adapters"].items())
 
 
 # --- Agents from a YAML file: any spec, with parameters, and with environment variables that are named only.
@@ -289,12 +265,11 @@ def agent_from_yaml(
     AgentError that names file and line.
     """
     try:
-        places = [Path(spec).expanduser(), *([base / spec] if base is not None else [])]
+        bases = [] if base is None else [base]
+        places = [Path(spec).expanduser(), *(folder / spec for folder in bases)]
         result = next((place for place in places if place.is_file()), None)
         if result is None:
-            folders = " or ".join(
-                repr(str(folder)) for folder in dict.fromkeys([Path.cwd(), *([base] if base else [])])
-            )
+            folders = " or ".join(repr(str(folder)) for folder in dict.fromkeys([Path.cwd(), *bases]))
             raise AgentError(f"agent {spec!r}: there is no such file in {folders}")
         return _from_file(load_yaml(result), spec, base, find, apart)
     except DefinitionError as error:
@@ -335,6 +310,7 @@ def _from_file(
         if parameters.value or secret:
             raise parameters.fault(f"{agent!r} takes no parameters.")
         source = find(agent)
+    # People gave the file: reports and errors show that.
     source.spec, source.settings = spec, settings
     return source
 
@@ -346,6 +322,7 @@ def _parse_environment(field: Field | None) -> tuple[list[str] | dict[str, str],
     if isinstance(field.value, dict):
         named = {key: child.text("the name of a variable") for key, child in field.mapping().items()}
         secret = {key: _variable_name(name, field) for key, name in named.items()}
+        # So that they are redacted wherever they turn up.
         for key in filter(is_secret_name, named):
             remember_secret(named[key], secret[key])
         return named, secret
@@ -373,7 +350,7 @@ def _bind_parameters(given: object, parameters: Field, secret: Mapping[str, str]
         kind = type(given).__name__
         raise parameters.fault(f"a {kind} object is made already, so it takes none. Name its class or a factory.")
     _check_parameters(given, parameters, values)
-    return functools.partial(given, **values)
+    return partial(given, **values)
 
 
 def _check_parameters(given: Callable[..., Any], parameters: Field, values: Mapping[str, Any]) -> None:
@@ -391,11 +368,8 @@ def _check_parameters(given: Callable[..., Any], parameters: Field, values: Mapp
             hint = did_you_mean(name, named)
             place = parameters.child(name) if name in parameters.value else parameters
             raise place.fault(f"{who} has no parameter {name!r}.{hint} {there}")
-    missing = [
-        name
-        for name, one in named.items()
-        if one.default is one.empty and name not in {CONVERSATION_ID_PARAMETER, *values}
-    ]
+    needed = {name for name, one in named.items() if one.default is one.empty}
+    missing = [name for name in named if name in needed - {CONVERSATION_ID_PARAMETER, *values}]
     if missing and isinstance(given, type):
         raise parameters.fault(f"{who} needs {', '.join(map(repr, missing))} as well.")
 

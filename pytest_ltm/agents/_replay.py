@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import deque
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+
+from msgspec import Struct
 
 from pytest_ltm._engine.recording_folder import JOURNAL
 from pytest_ltm._engine.rescore import Playback, as_recorded
@@ -25,7 +25,7 @@ from pytest_ltm.datasets._published import scenario_of
 from pytest_ltm.fillers import answers_of, reply_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
     from pytest_ltm._model.simulated_user import UserQuestion
@@ -42,9 +42,9 @@ class RecordedReplies:
     """The exchanges of a recorded conversation by who spoke, each to be had once."""
 
     def __init__(self, record: ConversationRecord) -> None:
-        agent = record.header.agent if record.header is not None else None
-        told = frozenset({"AcceptsHistory"} if any(each.told for each in record.transcript) else ())
-        self.capabilities = told | frozenset(agent.capabilities if agent is not None else ())
+        agent = None if record.header is None else record.header.agent
+        told = {"AcceptsHistory"} if any(each.told for each in record.transcript) else set()
+        self.capabilities = frozenset(told).union(() if agent is None else agent.capabilities)
         """What the recorded agent could do."""
         self.max_message_tokens = agent.max_message_tokens if agent is not None else 0
         """0 where that is not recorded."""
@@ -62,12 +62,8 @@ class RecordedReplies:
 
     def place(self, speaker: str, message: str, taken: int) -> int | None:
         """Return the place of the first such message that is not `taken` (a bit for each place), None if none is."""
-        places = deque(self._places.get((speaker, message), ()))
+        places = self._places.get((speaker, message), ())
         return next((place for place in places if not taken >> place & 1), None)
-
-    def was_sent(self, speaker: str, message: str) -> bool:
-        """Whether it was said at all."""
-        return (speaker, message) in self._places
 
     def reply(self, place: int) -> Reply:
         """Return a recorded reply; AgentFault where a fault is recorded, or nothing."""
@@ -88,10 +84,8 @@ class RecordedReplies:
         for number, rank in given.places:
             if number in self._numbers:
                 held.setdefault(rank, []).append(self.messages[self._numbers.index(number)][1])
-        return [
-            "\n".join([text, *held.get(rank, ())]) if is_cut(text) else text
-            for rank, text in enumerate(given.retrieved or (), start=1)
-        ]
+        ranked = enumerate(given.retrieved or (), start=1)
+        return ["\n".join([text, *held.get(rank, ())]) if is_cut(text) else text for rank, text in ranked]
 
     def written(self, place: int) -> list[tuple[str, str, str | None]]:
         """Return what the agent's memory did up to a recorded reply, as far as it is told in full."""
@@ -104,12 +98,9 @@ class RecordedReplies:
         given, (speaker, _) = self._given[place], self.messages[place]
         if not isinstance(given, events.ReplyReceived):
             return []
-        numbers = {number for number, _ in given.places}
-        return [
-            text
-            for number, (by, text) in zip(self._numbers[:place], self.messages, strict=False)
-            if by == speaker and number not in numbers
-        ]
+        retrieved = {number for number, _ in given.places}
+        earlier = zip(self._numbers[:place], self.messages, strict=False)
+        return [text for number, (by, text) in earlier if by == speaker and number not in retrieved]
 
 
 def read_replies(path: Path) -> tuple[RecordedReplies, str]:
@@ -123,32 +114,29 @@ def read_replies(path: Path) -> tuple[RecordedReplies, str]:
         raise AgentError(f"not a journal: {error}") from error
 
 
-def explain_unrecorded(messages: Sequence[tuple[str, str]], speaker: str, message: str) -> str:
-    """Return the nearest recorded message and this one, below each other; time and size are bounded."""
-    near = nearest_message(messages, speaker, message)
-    if near is None:
-        return "Nothing is recorded"
-    return "Nearest recorded (-) and this one (+):\n" + text_difference(near, message)
-
-
 def nearest_message(messages: Sequence[tuple[str, str]], speaker: str, message: str) -> str | None:
     """Return the recorded message that shares most words with this one, of the same speaker if it said anything."""
     own = [text for by, text in messages if by == speaker]
-    texts = own or [text for _, text in messages]
-    wanted = _compared_words(message)
-    return max(texts, key=lambda text: _word_overlap(_compared_words(text), wanted), default=None)
+    wanted = frozenset(message[:_WORDS].split())
+
+    def likeness(text: str) -> float:
+        words = frozenset(text[:_WORDS].split())
+        return len(words & wanted) / (len(words | wanted) or 1)
+
+    return max(own or [text for _, text in messages], key=likeness, default=None)
 
 
 def text_difference(recorded: str, now: str) -> str:
     """Return the places at which two texts differ, with a little of what surrounds them, on two lines."""
-    before = 0
-    least = min(len(recorded), len(now))
-    while before < least and recorded[before] == now[before]:
-        before += 1
-    after = 0
-    while after < least - before and recorded[-1 - after] == now[-1 - after]:
-        after += 1
+    before = _count_equal(recorded, now)
+    after = _count_equal(recorded[before:][::-1], now[before:][::-1])
     return "\n".join(f"{sign} {_text_excerpt(text, before, after)}" for sign, text in (("-", recorded), ("+", now)))
+
+
+def _count_equal(one: str, other: str) -> int:
+    """Return how many characters two texts have in common at the beginning."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((number for number, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _text_excerpt(text: str, before: int, after: int) -> str:
@@ -160,22 +148,13 @@ def _text_excerpt(text: str, before: int, after: int) -> str:
     return shown.replace("\n", "\\n")
 
 
-def _compared_words(text: str) -> frozenset[str]:
-    return frozenset(text[:_WORDS].split())
-
-
-def _word_overlap(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / (len(one | other) or 1)
-
-
 # --- Recordings: which journal `replay:ARGUMENT` names, and which of a run's journals belongs to a conversation.
 
 LTM_DIR = ".ltm"
 _FEW = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Recordings:
+class Recordings(Struct, frozen=True):
     """The recorded conversations that an argument names."""
 
     argument: str
@@ -187,9 +166,8 @@ class Recordings:
     def only_journal(self) -> Path:
         """The one journal; AgentError if there are several."""
         if len(self.by_place) > 1:
-            raise AgentError(
-                f"agent 'replay:{self.argument}' holds several conversations: {_join_some_places(self.by_place)}"
-            )
+            places = _join_some_places(self.by_place)
+            raise AgentError(f"agent 'replay:{self.argument}' holds several conversations: {places}")
         return next(iter(self.by_place.values()))
 
     def journal_in(self, conversation: str) -> Path:
@@ -206,15 +184,6 @@ class Recordings:
             )
         return self.by_place[place]
 
-    def check(self) -> None:
-        """Raise AgentError for a file that cannot be opened."""
-        for path in self.by_place.values():
-            try:
-                with open_regular(path):
-                    pass
-            except OSError as error:
-                raise AgentError(f"agent 'replay:{self.argument}': {path}: cannot be read: {error.strerror}") from error
-
 
 def find_recordings(argument: str, ltm_dir: Path | None = None) -> Recordings:
     """Return what a journal, the folder of a conversation or run, a run's id or `latest` names; AgentError if nothing.
@@ -224,10 +193,10 @@ def find_recordings(argument: str, ltm_dir: Path | None = None) -> Recordings:
     if not argument:
         raise AgentError("agent 'replay:': say what is replayed: a run's id, its folder, 'latest', or a journal")
     path = Path(argument)
-    if path.is_file():
-        return Recordings(argument, path, {"": path})
-    if (path / JOURNAL).is_file():
-        return Recordings(argument, path, {"": path / JOURNAL})
+    # A path comes before a run's id: what somebody can see is what they mean.
+    for file in (path, path / JOURNAL):
+        if file.is_file():
+            return Recordings(argument, path, {"": file})
     runs = ltm_dir or Path(LTM_DIR)
     recording, slash, label = argument.rpartition("/")
     if not path.is_dir() and slash and (any(Path(recording).glob(f"*/{JOURNAL}")) or _is_run(recording, runs)):
@@ -274,7 +243,7 @@ def _of_run(argument: str, run: Path, label: str | None) -> Recordings:
 
 def _join_some_places(places: Iterable[str]) -> str:
     names = sorted(places)
-    return ", ".join(names[:_FEW]) + (f" and {len(names) - _FEW} more" if len(names) > _FEW else "")
+    return ", ".join(names[:_FEW]) + f" and {len(names) - _FEW} more" * (len(names) > _FEW)
 
 
 # --- Replaying a published master log, as near as its texts allow.
@@ -283,39 +252,17 @@ _MESSAGE, _REPLY, _FILLER, _FILLER_REPLY = 0, 4, 3, 5
 """Event types of a published master log."""
 
 
-class _Recorded:
-    """Recorded exchanges by speaker, handed out once each; equal texts in the order of the recording."""
-
-    def __init__(self, exchanges: Iterable[tuple[str, str, str]]) -> None:
-        self._left: dict[str, list[tuple[str, str]]] = {}
-        for speaker, message, reply in exchanges:
-            self._left.setdefault(speaker, []).append((message, reply))
-
-    def exact_reply(self, speaker: str, message: str) -> str | None:
-        """Return the reply to this very message, or None."""
-        left = self._left.get(speaker, [])
-        place = next((place for place, (text, _) in enumerate(left) if text == message), None)
-        return None if place is None else left.pop(place)[1]
-
-    def nearest_reply(self, speaker: str, message: str) -> str | None:
-        """Return the reply to the most similar message that is left of the speaker; None if none is left."""
-        from rapidfuzz import fuzz, process
-
-        left = self._left.get(speaker)
-        if not left:
-            return None
-        _, _, place = process.extractOne(message, [text for text, _ in left], scorer=fuzz.ratio)
-        return left.pop(place)[1]
-
-
 class MasterLogReplay(Announced):
     """Gives the replies of a published master log: exact texts first, else the nearest of the same test.
 
-    Filler of our own is answered as it asks for; opening and reset messages are acknowledged.
+    Each recorded exchange is handed out once, equal texts in the order of the recording. Filler of our own is answered
+    as it asks for; opening and reset messages are acknowledged.
     """
 
     def __init__(self, events: Iterable[dict[str, Any]]) -> None:
-        self._recorded = _Recorded(_log_exchanges(events))
+        self._left: dict[str, list[tuple[str, str]]] = {}
+        for speaker, message, reply in _log_exchanges(events):
+            self._left.setdefault(speaker, []).append((message, reply))
         self._speaker = ""
 
     def announce(self, speaker: str) -> None:
@@ -324,29 +271,32 @@ class MasterLogReplay(Announced):
 
     def reply(self, message: str) -> str:
         """Return the recorded reply, or one that keeps the conversation going where nothing was recorded."""
-        exact = self._recorded.exact_reply(self._speaker, message)
-        if exact is not None:
-            return exact
+        left = self._left.get(self._speaker, [])
+        messages = [text for text, _ in left]
+        # Exact texts first: many messages of one test differ in a word, and the nearest may be another one.
+        if message in messages:
+            return left.pop(messages.index(message))[1]
         answers = answers_of(message)
         if answers is not None:
             return reply_of(answers)
-        near = self._recorded.nearest_reply(self._speaker, message)
-        return "Understood." if near is None else near
+        if not left:
+            return "Understood."
+        # Here: only master logs need it.
+        from rapidfuzz import fuzz, process
+
+        return left.pop(process.extractOne(message, messages, scorer=fuzz.ratio)[2])[1]
 
 
 def _log_exchanges(events: Iterable[dict[str, Any]]) -> Iterable[tuple[str, str, str]]:
     asked: dict[str, str] = {}
     for event in events:
-        kind, speaker, text = event["type"], _speaker_of_log(event["test_id"]), event["data"].get("message", "")
+        kind, text = event["type"], event["data"].get("message", "")
+        folder, dash, example = event["test_id"].rpartition(" - ")
+        speaker = f"{scenario_of(folder)}/{example}" if dash else ""
         if kind in {_MESSAGE, _FILLER}:
             asked[speaker] = text
         elif kind in {_REPLY, _FILLER_REPLY} and speaker in asked:
             yield speaker, asked.pop(speaker), text
-
-
-def _speaker_of_log(test_id: str) -> str:
-    folder, dash, example = test_id.rpartition(" - ")
-    return f"{scenario_of(folder)}/{example}" if dash else ""
 
 
 WAY_OUT = "What is said has changed since: put it back, or record it again with the agent itself"
@@ -364,6 +314,7 @@ class JournalReplay(Announced):
     def __init__(self, replies: RecordedReplies, digest: str = "") -> None:
         self._replies, self._digest = replies, digest
         self._speaker = ""
+        # A number, not a set: it is saved with every reply.
         self._taken = 0
         """A bit for each recorded message that was said."""
         self._last = 0
@@ -429,10 +380,12 @@ class JournalReplay(Announced):
 
     def _why_not(self, text: str) -> str:
         who = f" of {self._speaker}" if self._speaker else ""
-        if self._replies.was_sent(self._speaker, text):
+        if self._replies.place(self._speaker, text, taken=0) is not None:
             return f"the recording holds no further reply to {text[:_SHOWN]!r}{who}. {WAY_OUT}"
-        diff = explain_unrecorded(self._replies.messages, self._speaker, text)
-        if not self._speaker and nearest_message(self._replies.messages, "", text) in self._replies.fillers:
+        near = nearest_message(self._replies.messages, self._speaker, text)
+        shown = None if near is None else f"Nearest recorded (-) and this one (+):\n{text_difference(near, text)}"
+        diff = shown or "Nothing is recorded"
+        if not self._speaker and near in self._replies.fillers:
             return f"the recording does not hold this filler. {diff}\n{OTHER_FILLER}"
         return f"the recording does not hold this message{who}. {diff}\n{WAY_OUT}"
 
@@ -458,27 +411,22 @@ def replay_agent(path: Path) -> JournalReplay | MasterLogReplay:
     return (PromptedReplay if "Prompted" in replies.capabilities else JournalReplay)(replies, digest)
 
 
-def make_replay(argument: str, *, ltm_dir: Path | None = None) -> Callable[[], JournalReplay | MasterLogReplay]:
-    """Return what makes an agent that replays the only recording that `argument` names."""
-    recordings = find_recordings(argument, ltm_dir)
-    return lambda: replay_agent(recordings.only_journal)
-
-
 def replay_source(argument: str, *, ltm_dir: Path | None = None) -> AgentSource:
     """Return the source of the agents of `replay:ARGUMENT`; AgentError if there is no such recording.
 
     Each conversation is given the recording of the same memory span and trial.
     """
-    recordings: Recordings = find_recordings(argument, ltm_dir)
-    recordings.check()
+    recordings = find_recordings(argument, ltm_dir)
+    # Now, not when the conversation that needs it begins.
+    for path in recordings.by_place.values():
+        try:
+            open_regular(path).close()
+        except OSError as error:
+            raise AgentError(f"agent 'replay:{argument}': {path}: cannot be read: {error.strerror}") from error
     return AgentSource(
-        lambda: replay_agent(recordings.only_journal),
-        spec=f"replay:{argument}",
-        kind="replay",
-        owned=True,
-        given=JournalReplay,
-        at=lambda folder: replay_agent(recordings.journal_in(folder.name)),
-    )
+        lambda: replay_agent(recordings.only_journal), spec=f"replay:{argument}", kind="replay", owned=True,
+        given=JournalReplay, at=lambda folder: replay_agent(recordings.journal_in(folder.name)),
+    )  # fmt: skip
 
 
 class RecordedUsers:

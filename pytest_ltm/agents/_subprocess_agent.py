@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import subprocess
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+# With our sys.path, so that the module is found where it would be found here.
 _BOOT = "import sys; sys.path[:] = eval(sys.argv.pop(1)); from pytest_ltm.agents._subprocess_main import main; main()"
 
 
@@ -53,14 +55,9 @@ class Processes(Struct, frozen=True, kw_only=True):
         """
         where = _Where(spec, None if base is None else str(base), settings is not None, self)
         return AgentSource(
-            lambda: AgentApart(where),
-            spec=spec,
-            owned=True,
-            settings=settings,
-            given=where.promised_capabilities() if self.look else None,
-            at=lambda folder: AgentApart(where, folder),
-            apart=True,
-        )
+            lambda: AgentApart(where), spec=spec, owned=True, settings=settings, apart=True,
+            given=where.promised_capabilities() if self.look else None, at=partial(AgentApart, where),
+        )  # fmt: skip
 
 
 class _Where(Struct, frozen=True):
@@ -81,17 +78,14 @@ class _Where(Struct, frozen=True):
 
     def promised_capabilities(self) -> Promised | None:
         """Return what is named, as far as its process says; AgentError if that cannot be had."""
-        process = self.started()
+        process, request = self.started(), self.begin(look=True, keyless=is_keyless())
+        ask = partial(process.ask, request, wanted="named", seconds=_own_limit(self.how.limit))
         try:
-            answer = call_within(
-                self.how.limit,
-                lambda: process.ask(
-                    self.begin(look=True, keyless=is_keyless()), wanted="named", seconds=_own_limit(self.how.limit)
-                ),
-            )
+            answer = call_within(self.how.limit, ask)
         except (OutOfStep, OutOfTime):
             return None
         finally:
+            # Killed first: one that is still importing does not see that its stdin is closed.
             process.kill()
             process.close()
         if "error" in answer:
@@ -176,19 +170,16 @@ class AgentApart(Apart):
         return Usage(**self._asked({"usage": True}, "usage")["usage"])
 
     def _count_tokens(self, text: str) -> int:
-        tokens: int = self._asked({"count": text}, "tokens")["tokens"]
-        return tokens
+        return int(self._asked({"count": text}, "tokens")["tokens"])
 
     def _configuration(self) -> Mapping[str, Any]:
         return self._configured
 
-    def _retrieved(self) -> list[str]:
-        texts: list[str] = self._asked({"retrieved": True}, "retrieved")["retrieved"]
-        return texts
+    def _retrieved(self) -> Any:
+        return self._asked({"retrieved": True}, "retrieved")["retrieved"]
 
-    def _in_context(self) -> list[str]:
-        texts: list[str] = self._asked({"in_context": True}, "in_context")["in_context"]
-        return texts
+    def _in_context(self) -> Any:
+        return self._asked({"in_context": True}, "in_context")["in_context"]
 
     def _written(self) -> list[tuple[str, str, str | None]]:
         rows = self._asked({"written": True}, "written")["written"]
@@ -233,6 +224,7 @@ class AgentApart(Apart):
 
     def _asked(self, request: dict[str, Any], wanted: str) -> dict[str, Any]:
         """Return the answer to a request, which holds the field `wanted`; a process out of step is ended."""
+        # It has ended on an earlier call; the caller loads or tells it again what it knew.
         if self._process is None:
             self._begun()
         assert self._process is not None
@@ -241,11 +233,8 @@ class AgentApart(Apart):
         try:
             answer = self._process.ask(request, wanted=wanted, seconds=_own_limit(self._where.how.limit))
         except OutOfStep as error:
-            raise AgentFault(
-                f"its process {self._ended(error)}",
-                fatal=not self._capabilities.restorable,
-                interrupted=True,
-            ) from None
+            fatal = not self._capabilities.restorable
+            raise AgentFault(f"its process {self._ended(error)}", fatal=fatal, interrupted=True) from None
         except BaseException:  # a time limit: the answer would come when nobody waits for it
             self._kill()
             raise

@@ -21,34 +21,26 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from msgspec import to_builtins
 from msgspec.structs import asdict
 
+from pytest_ltm._calls import foreign
 from pytest_ltm._calls.event_loop import LoopShare
-from pytest_ltm._calls.foreign import (
-    LONGEST_REPLY,
-    ForeignCaller,
-    check_reply,
-    check_texts,
-    check_usage,
-    is_count,
-    shown,
-)
 from pytest_ltm._calls.logged_errors import LoggedErrors
 from pytest_ltm._calls.retry import broken_off, classify_failure
 from pytest_ltm._calls.time_limits import FORK_MESSAGE, copied, end_copy
 from pytest_ltm._model.agent import CAPABILITIES, Reply, Usage, check_operations
 from pytest_ltm._storage.clock import wall_time
 from pytest_ltm._storage.errors import AgentError, AgentFault, text_of
-from pytest_ltm.agents._adapt import allow_missing_keys, capabilities_of, dotted_source
+from pytest_ltm.agents._adapt import AgentSource, allow_missing_keys, capabilities_of, dotted_source
 from pytest_ltm.agents._capabilities import accepts_arguments, near_misses, user_kwargs
 from pytest_ltm.agents._hidden import can_hide_folders, hide_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from pytest_ltm.agents._adapt import AgentSource
-
 
 # The characters of a traceback that are told: its beginning and its end.
 _LONGEST = 20_000
+_OK = {"ok": True}
+_refuse = foreign.ForeignCaller("it", error=AgentFault).refusal
 
 
 def main() -> None:
@@ -57,8 +49,10 @@ def main() -> None:
     nowhere = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nowhere, 0)
     os.close(nowhere)
+    # What the agent prints would get in between the answers.
     os.dup2(2, 1)
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    # A crash in C leaves nothing else to be shown.
     faulthandler.enable()
     child = _Child()
     for line in requests:
@@ -90,13 +84,11 @@ class _Child:
         if hidden is not None and not request.get("look") and can_hide_folders():
             self._hidden = Path(hidden).resolve()
             hide_folder(self._hidden)
+        spec, base = request["agent"], None if request["base"] is None else Path(request["base"])
         with allow_missing_keys() if request.get("keyless") else contextlib.nullcontext():
-            # Where the agents come from; what few need is imported here, as each conversation waits
-            # for imports.
-            spec, base = request["agent"], None if request["base"] is None else Path(request["base"])
             if not request["is_file"]:
                 source = dotted_source(spec, base=base)
-            else:
+            else:  # imported only here, as each conversation waits for imports
                 from pytest_ltm.agents._registry import find_agent
 
                 source = find_agent(spec, base=base)
@@ -109,9 +101,8 @@ class _Child:
         folder = request["folder"]
         agent = self._agent = source.make(folder=None if folder is None else Path(folder))
         source.settings = None  # the other side knows them
-        having = capabilities_of(agent)
         return {
-            "made": sorted(having),
+            "made": sorted(capabilities_of(agent)),
             "max_message_tokens": getattr(agent, "max_message_tokens", None),
             "configuration": source.configuration(agent),
             "near_misses": near_misses(agent, CAPABILITIES),
@@ -122,6 +113,7 @@ class _Child:
         clock = _moved_clock(request["clock"]) if self._jump and "clock" in request else contextlib.nullcontext()
         with clock, self._errors.collected():
             fields = answer(self, request)
+        # Only with what a message or an exchange took: other answers have no field for it.
         logged = self._errors.take() if {"message", "accept"} & request.keys() else ()
         return fields | {"mishaps": [*fields.get("mishaps", ()), *map(asdict, logged)]} if logged else fields
 
@@ -134,66 +126,35 @@ class _Child:
         return _reply_fields(self._call("reply", request["message"], **user_kwargs(request["user"])))
 
     def _accept(self, request: dict[str, Any]) -> dict[str, Any]:
-        accept = request["accept"]
-        return {
-            "ok": True,
-            **_usage_fields(self._call("accept", accept["message"], accept["reply"], **user_kwargs(accept["user"]))),
-        }
+        told = request["accept"]
+        return _OK | _usage_fields(self._call("accept", told["message"], told["reply"], **user_kwargs(told["user"])))
 
     def _save(self, _: dict[str, Any]) -> dict[str, Any]:
         given = self._call("save")
         if not isinstance(given, (bytes, bytearray, memoryview)):
-            raise AgentFault(f"it saved {shown(given)}; save() returns bytes")
+            raise AgentFault(f"it saved {foreign.shown(given)}; save() returns bytes")
         return {"state": base64.b64encode(bytes(given)).decode()}
-
-    def _load(self, request: dict[str, Any]) -> dict[str, Any]:
-        self._call("load", base64.b64decode(request["load"]))
-        return {"ok": True}
-
-    def _reset(self, _: dict[str, Any]) -> dict[str, Any]:
-        self._call("reset")
-        return {"ok": True}
-
-    def _tell_time(self, request: dict[str, Any]) -> dict[str, Any]:
-        self._call("tell_time", datetime.fromisoformat(request["now"]))
-        return {"ok": True}
-
-    def _usage(self, _: dict[str, Any]) -> dict[str, Any]:
-        return {"usage": asdict(check_usage(self._call("usage"), _refuse))}
-
-    def _retrieved(self, _: dict[str, Any]) -> dict[str, Any]:
-        return {"retrieved": check_texts(self._call("retrieved"), "retrieved", _refuse)}
-
-    def _in_context(self, _: dict[str, Any]) -> dict[str, Any]:
-        return {"in_context": check_texts(self._call("in_context"), "in_context", _refuse)}
-
-    def _written(self, _: dict[str, Any]) -> dict[str, Any]:
-        return {"written": to_builtins(check_operations(self._call("written"), _refuse))}
-
-    def _settle(self, _: dict[str, Any]) -> dict[str, Any]:
-        self._call("settle")
-        return {"ok": True}
-
-    def _delete(self, request: dict[str, Any]) -> dict[str, Any]:
-        self._call("delete", request["delete"])
-        return {"ok": True}
 
     def _count(self, request: dict[str, Any]) -> dict[str, Any]:
         given = self._call("count_tokens", request["count"])
-        if not is_count(given):
-            raise AgentFault(f"it counted {shown(given)} tokens; count_tokens() returns a whole number")
+        if not foreign.is_count(given):
+            raise AgentFault(f"it counted {foreign.shown(given)} tokens; count_tokens() returns a whole number")
         return {"tokens": int(given)}
 
     def _close(self, _: dict[str, Any]) -> dict[str, Any]:
+        closing = (name for name in ("aclose", "close") if accepts_arguments(getattr(self._agent, name, None), 0))
         try:
-            name = next(
-                (name for name in ("aclose", "close") if accepts_arguments(getattr(self._agent, name, None), 0)), ""
-            )
-            if name:
-                self._call(name)
+            return self._done(name) if (name := next(closing, "")) else _OK
         finally:
             self._loop.close()
-        return {"ok": True}
+
+    def _texts(self, method: str) -> dict[str, Any]:
+        return {method: foreign.check_texts(self._call(method), method, _refuse)}
+
+    def _done(self, method: str, *arguments: object) -> dict[str, Any]:
+        """Call a method of the agent that returns nothing."""
+        self._call(method, *arguments)
+        return _OK
 
     def _call(self, method: str, *arguments: object, **named: object) -> Any:
         if copied():
@@ -205,9 +166,16 @@ class _Child:
             end_copy(process)
 
     _ANSWERS: ClassVar[Mapping[str, Callable[[Any, dict[str, Any]], dict[str, Any]]]] = {
-        "message": _reply, "accept": _accept, "save": _save, "load": _load, "reset": _reset, "now": _tell_time,
-        "usage": _usage, "retrieved": _retrieved, "in_context": _in_context, "count": _count, "close": _close,
-        "written": _written, "settle": _settle, "delete": _delete,
+        "message": _reply, "accept": _accept, "save": _save, "count": _count, "close": _close,
+        "load": lambda self, request: self._done("load", base64.b64decode(request["load"])),
+        "now": lambda self, request: self._done("tell_time", datetime.fromisoformat(request["now"])),
+        "delete": lambda self, request: self._done("delete", request["delete"]),
+        "reset": lambda self, _: self._done("reset"),
+        "settle": lambda self, _: self._done("settle"),
+        "usage": lambda self, _: {"usage": asdict(foreign.check_usage(self._call("usage"), _refuse))},
+        "retrieved": lambda self, _: self._texts("retrieved"),
+        "in_context": lambda self, _: self._texts("in_context"),
+        "written": lambda self, _: {"written": to_builtins(check_operations(self._call("written"), _refuse))},
     }  # fmt: skip
     """By the field that a request has."""
 
@@ -222,8 +190,8 @@ def _check_source(source: AgentSource) -> None:
     is_function = isinstance(given, FunctionType) and (given.__closure__ is None or hasattr(given, "__wrapped__"))
     if not (isinstance(given, type) or is_function):
         raise AgentError(
-            f"agent {source.spec!r} is {shown(given)}, made where its module is imported: in a process of its own "
-            "(--ltm-agent-process) it would be another one. Name a class or a plain function"
+            f"agent {source.spec!r} is {foreign.shown(given)}, made where its module is imported: in a process of its "
+            "own (--ltm-agent-process) it would be another one. Name a class or a plain function"
         )
 
 
@@ -236,32 +204,25 @@ def _moved_clock(now: str) -> Iterator[None]:
 
 
 def _reply_fields(given: object) -> dict[str, Any]:
-    if type(given) is str and len(given) <= LONGEST_REPLY:
+    if type(given) is str and len(given) <= foreign.LONGEST_REPLY:
         return {"reply": given}
-    reply = check_reply(given, _refuse)
-    return {"reply": reply.text, "hypothetical": reply.hypothetical, **_usage_fields(reply), **_beside(reply)}
+    reply = foreign.check_reply(given, _refuse)
+    beside = {
+        "finish_reason": reply.finish_reason, "thoughts": reply.thoughts,
+        "mishaps": [asdict(each) for each in reply.mishaps],
+    }  # fmt: skip
+    known = {name: value for name, value in beside.items() if value}
+    return {"reply": reply.text, "hypothetical": reply.hypothetical, **_usage_fields(reply), **known}
 
 
 def _usage_fields(given: object) -> dict[str, Any]:
     """Return what a reply, or telling, says that it used."""
     if isinstance(given, Usage):
-        return {"usage": asdict(check_usage(given, _refuse))}
+        return {"usage": asdict(foreign.check_usage(given, _refuse))}
     if not isinstance(given, Reply):
         return {}
-    reply = check_reply(given, _refuse)
+    reply = foreign.check_reply(given, _refuse)
     return {"usage": None if reply.usage is None else asdict(reply.usage), "cost_usd": reply.cost_usd}
-
-
-_refuse = ForeignCaller("it", error=AgentFault).refusal
-
-
-def _beside(reply: Reply) -> dict[str, Any]:
-    """Return what else is known of a reply, where anything is."""
-    known = {
-        "finish_reason": reply.finish_reason, "thoughts": reply.thoughts,
-        "mishaps": [asdict(each) for each in reply.mishaps],
-    }  # fmt: skip
-    return {name: value for name, value in known.items() if value}
 
 
 def _error_fields(error: BaseException, hidden: Path | None) -> dict[str, Any]:

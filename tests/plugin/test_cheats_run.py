@@ -9,7 +9,7 @@ import pytest
 
 from pytest_ltm._cli import main
 from pytest_ltm._lab.commands.cheats import PADDING
-from pytest_ltm.agents._padding import padded_spec
+from pytest_ltm.agents._wrapping import padded_spec
 
 if TYPE_CHECKING:
     from pathlib import Path

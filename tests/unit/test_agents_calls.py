@@ -10,7 +10,7 @@ import pytest
 
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.agents._adapt import agent_source, capabilities_of, dotted_source
-from pytest_ltm.agents._calls import CALLS
+from pytest_ltm.agents._discovery import CALLS
 
 if TYPE_CHECKING:
     from pathlib import Path

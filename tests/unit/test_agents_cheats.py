@@ -11,8 +11,8 @@ from pytest_ltm._model.agent import ExpectedReply, Prompted, Reply
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.agents._adapt import agent_source
 from pytest_ltm.agents._capabilities import capabilities_of
-from pytest_ltm.agents._padding import PADDINGS, POLITE, make_padded, padded_spec
 from pytest_ltm.agents._registry import find_agent
+from pytest_ltm.agents._wrapping import PADDINGS, POLITE, make_padded, padded_spec
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from pytest_ltm._model.agent import Mishap
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents._registry import ADAPTERS
+from pytest_ltm.agents.memory.memories import Range
 from pytest_ltm.agents.memory.parameters import PRESETS
 from pytest_ltm.agents.memory.reading import MemoryHit, Utterance
 from pytest_ltm.agents.memory.roles import (
@@ -28,7 +29,6 @@ from pytest_ltm.agents.memory.roles import (
     TimeRange,
 )
 from pytest_ltm.agents.memory.thinker import PROMPTS, make_thinker
-from pytest_ltm.agents.memory.time_ranges import Range
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 
 if TYPE_CHECKING:

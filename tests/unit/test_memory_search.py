@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents._registry import ADAPTERS
-from pytest_ltm.agents.memory.chunks import Log, Span
 from pytest_ltm.agents.memory.embeddings import make_embeds
+from pytest_ltm.agents.memory.memories import Log, Span
 from pytest_ltm.agents.memory.reading import Utterance
+from pytest_ltm.agents.memory.roles import spoken_of
 from pytest_ltm.agents.memory.searching import Vectors, Words, fuse_rankings
-from pytest_ltm.agents.memory.time_ranges import spoken_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,7 @@ from journals import filler, header, message, reply, write
 
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.agents import AcceptsHistory, Agent
-from pytest_ltm.agents._replay import MasterLogReplay, make_replay
+from pytest_ltm.agents._replay import MasterLogReplay, replay_source
 from pytest_ltm.fillers import INSTRUCTION, answers_of
 
 if TYPE_CHECKING:
@@ -41,43 +41,43 @@ def master_log(path: Path, *exchanges: tuple[str, str, str]) -> str:
 
 
 def test_a_journal_gives_equal_messages_their_replies_in_order(tmp_path: Path) -> None:
-    agent = make_replay(journal(tmp_path / "journal.jsonl", ("hi", "one"), ("hi", "two")))()
+    agent = replay_source(journal(tmp_path / "journal.jsonl", ("hi", "one"), ("hi", "two"))).make()
     assert [said(agent, "hi"), said(agent, "hi")] == ["one", "two"]
 
 
 def test_a_message_that_was_not_recorded_is_an_error_with_a_diff(tmp_path: Path) -> None:
-    agent = make_replay(journal(tmp_path / "journal.jsonl", ("What is my name?", "Ann"), ("Bye", "Bye")))()
+    agent = replay_source(journal(tmp_path / "journal.jsonl", ("What is my name?", "Ann"), ("Bye", "Bye"))).make()
     with pytest.raises(AgentError, match=r"(?s)- What is my name\?.*\+ What is my new name\?"):
         agent.reply("What is my new name?")
 
 
 def test_more_equal_messages_than_recorded_are_an_error(tmp_path: Path) -> None:
-    agent = make_replay(journal(tmp_path / "journal.jsonl", ("hi", "one")))()
+    agent = replay_source(journal(tmp_path / "journal.jsonl", ("hi", "one"))).make()
     agent.reply("hi")
     with pytest.raises(AgentError, match="no further reply to 'hi'"):
         agent.reply("hi")
 
 
 def test_every_conversation_replays_from_the_start(tmp_path: Path) -> None:
-    make = make_replay(journal(tmp_path / "journal.jsonl", ("hi", "one")))
+    make = replay_source(journal(tmp_path / "journal.jsonl", ("hi", "one"))).make
     assert said(make(), "hi") == said(make(), "hi") == "one"
 
 
 def test_filler_that_was_told_is_told_again(tmp_path: Path) -> None:
-    with_told = make_replay(journal(tmp_path / "a.jsonl", ("hi", "one"), told=("quiz", "[]")))()
-    without = make_replay(journal(tmp_path / "b.jsonl", ("hi", "one")))()
+    with_told = replay_source(journal(tmp_path / "a.jsonl", ("hi", "one"), told=("quiz", "[]"))).make()
+    without = replay_source(journal(tmp_path / "b.jsonl", ("hi", "one"))).make()
     assert isinstance(with_told, AcceptsHistory)
     assert not isinstance(without, AcceptsHistory)
 
 
 def test_the_folder_of_a_conversation_stands_for_its_journal(tmp_path: Path) -> None:
     journal(tmp_path / "journal.jsonl", ("hi", "one"))
-    assert said(make_replay(str(tmp_path))(), "hi") == "one"
+    assert said(replay_source(str(tmp_path)).make(), "hi") == "one"
 
 
 def test_a_master_log_answers_by_the_example_that_speaks(tmp_path: Path) -> None:
     log = master_log(tmp_path / "log", ("Colours - 0", "Which?", "Red."), ("Colours - 1", "Which?", "Blue."))
-    agent = make_replay(log)()
+    agent = replay_source(log).make()
     assert isinstance(agent, MasterLogReplay)
     agent.announce("colours/1")
     assert agent.reply("Which?") == "Blue."
@@ -90,14 +90,14 @@ def test_a_master_log_falls_back_to_the_nearest_message_of_the_same_test(tmp_pat
         ("Jokes - 0", "Which joke did I tell you 3 hours ago?", "The bar one."),
         ("Jokes - 1", "Which joke did I tell you 4 hours ago?", "No idea."),
     )
-    agent = make_replay(log)()
+    agent = replay_source(log).make()
     assert isinstance(agent, MasterLogReplay)
     agent.announce("jokes/0")
     assert agent.reply("Which joke did I tell you 4 hours ago?") == "The bar one."
 
 
 def test_a_master_log_answers_our_filler_as_it_asks(tmp_path: Path) -> None:
-    agent = make_replay(master_log(tmp_path / "log", ("Colours - 0", "Which?", "Red.")))()
+    agent = replay_source(master_log(tmp_path / "log", ("Colours - 0", "Which?", "Red."))).make()
     assert isinstance(agent, MasterLogReplay)
     agent.announce("")
     message = f"{INSTRUCTION}\nQ: What is 1 + 1? A: 2\n"
@@ -113,4 +113,4 @@ def test_a_file_that_cannot_be_replayed_says_why(tmp_path: Path, content: str | 
     if content is not None:
         path.write_text(content, encoding="utf-8")
     with pytest.raises(AgentError, match=says):
-        make_replay(str(path))()
+        replay_source(str(path)).make()

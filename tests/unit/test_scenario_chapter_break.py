@@ -16,8 +16,8 @@ from pytest_ltm._model.score import Score
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm.agents import Echo, Silent
-from pytest_ltm.agents.reader.chapter_break import town_statement, town_statements
 from pytest_ltm.agents.reader.reader import Reader, make_reader
+from pytest_ltm.agents.reader.stories import town_statement, town_statements
 from pytest_ltm.datasets import chapter_from_book, chapter_from_dataset
 from pytest_ltm.evaluators import PicksOption
 from pytest_ltm.testing import run_scenario

@@ -7,7 +7,7 @@ import random
 import bm25s
 import pytest
 
-from pytest_ltm.agents.reader.word_index import WordIndex
+from pytest_ltm.agents.reader.memory_policies import WordIndex
 
 
 def index_of(*texts: str) -> WordIndex:

@@ -30,8 +30,8 @@ from pytest_ltm._results.text import NOTHING, clip_text, one_line, pluralize, sc
 from pytest_ltm._storage.disk import write_output
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.sanitize import for_file
-from pytest_ltm.agents._padding import padded_spec
 from pytest_ltm.agents._registry import find_agent
+from pytest_ltm.agents._wrapping import padded_spec
 from pytest_ltm.testing import run_conversation
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from pytest_ltm._calls import KINDS, Completions, escape_surrogates, open_model, provider_of, read_model
+from pytest_ltm._calls import KINDS, Completions, ModelSpec, escape_surrogates, open_model, provider_of, read_model
 from pytest_ltm._model.agent import Usage, usage_of
 from pytest_ltm._storage.dotted import DottedPath
 from pytest_ltm._storage.errors import AgentError, did_you_mean
@@ -18,7 +18,6 @@ from pytest_ltm.agents.reader.memory_policies import count_tokens
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pytest_ltm._calls import ModelSpec
     from pytest_ltm.agents.memory.searching import Embeds
 
 

@@ -1,25 +1,141 @@
-"""Memories: what a system keeps of a conversation, how it is found again, and how it is shown."""
+"""Memories: all that was said, what a system keeps of it, how that is found again, and how it is shown."""
 
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass, replace
+from bisect import bisect_left
+from datetime import datetime  # noqa: TC003 - read by msgspec
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm.agents.memory.chunks import Log, Span
+from msgspec import Struct, structs
+
+from pytest_ltm._model.tokens import load_encoding
 from pytest_ltm.agents.memory.reading import MemoryHit, Utterance
-from pytest_ltm.agents.memory.searching import Vectors, Words, fuse_rankings
+from pytest_ltm.agents.memory.searching import Embeds, Ranked, Vectors, Words, fuse_rankings
+from pytest_ltm.agents.reader.memory_policies import ENCODING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pytest_ltm.agents.memory.parameters import MemorySettings
-    from pytest_ltm.agents.memory.searching import Embeds, Ranked, SearchIndex
-    from pytest_ltm.agents.memory.time_ranges import Range
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryItem:
+# Characters that are encoded at a time.
+_LONGEST = 50_000
+
+
+class Span(Struct, frozen=True, array_like=True):
+    """Tokens of one saying, or of several that follow one another: from the first's `start` up to the last's `end`."""
+
+    first: int
+    start: int
+    last: int
+    end: int
+
+
+class Range(Struct, frozen=True, array_like=True):
+    """From one moment to another, both aware."""
+
+    start: datetime
+    end: datetime
+
+    def contains_moment(self, at: datetime) -> bool:
+        """Return whether a moment is in it."""
+        return self.start <= at <= self.end
+
+
+class Log:
+    """All that was said, in order."""
+
+    def __init__(self) -> None:
+        self.said: list[Utterance] = []
+        self._starts: dict[int, array[int]] = {}
+
+    def add(self, saying: Utterance) -> int:
+        """Take in what was said; return its number."""
+        self.said.append(saying)
+        return len(self.said) - 1
+
+    def tokens(self, number: int) -> int:
+        """Return how many tokens a saying has."""
+        return len(self._offsets(number)) - 1
+
+    def text(self, number: int, start: int, end: int) -> str:
+        """Return those tokens of a saying."""
+        offsets = self._offsets(number)
+        return self.said[number].text[offsets[start] : offsets[min(end, len(offsets) - 1)]]
+
+    def span(self, first: int, last: int) -> Span:
+        """Return all of the sayings from one to another."""
+        return Span(first, 0, last, self.tokens(last))
+
+    def parts(self, span: Span) -> tuple[Utterance, ...]:
+        """Return what a span holds, a part for each saying."""
+        texts = ((number, self.text(number, start, end).strip()) for number, start, end in self.stretches(span))
+        return tuple(structs.replace(self.said[number], text=text) for number, text in texts if text)
+
+    def stretches(self, span: Span) -> Iterator[tuple[int, int, int]]:
+        """Yield the sayings of a span, each with the tokens where it begins and ends there."""
+        for number in range(span.first, span.last + 1):
+            start = span.start if number == span.first else 0
+            yield number, start, span.end if number == span.last else self.tokens(number)
+
+    def chunks(self, number: int, size: int, step: int) -> Iterator[Span]:
+        """Yield a saying in chunks of `size` tokens, each `step` after the one before."""
+        total = self.tokens(number)
+        for start in range(0, max(1, total - size + step), step):
+            yield Span(number, start, number, min(start + size, total))
+
+    def expand_span(self, span: Span, least: int, most: int) -> Span:
+        """Return a span with at least and at most that many tokens more on each side, up to the end of a line.
+
+        Each saying ends a line. Where no line ends in between, `most` are added.
+        """
+        first, start = self._back(span.first, span.start, least, most)
+        last, end = self._on(span.last, span.end, least, most)
+        return Span(first, start, last, end)
+
+    def _back(self, number: int, start: int, least: int, most: int) -> tuple[int, int]:
+        if start >= least or not number:
+            least = min(least, start)
+            low = max(0, start - most)
+            result = self.text(number, low, start - least).rfind("\n")
+            if result >= 0:
+                return number, self._token_at(number, self._offsets(number)[low] + result + 1)
+            return number, low
+        return self._back(number - 1, self.tokens(number - 1), least - start, most - start)
+
+    def _on(self, number: int, end: int, least: int, most: int) -> tuple[int, int]:
+        left = self.tokens(number) - end
+        if left >= least or number == len(self.said) - 1:
+            least = min(least, left)
+            text = self.text(number, end + least, end + most)
+            reply = text.find("\n")
+            if reply >= 0:
+                return number, self._token_at(number, self._offsets(number)[end + least] + reply)
+            return number, min(end + most, self.tokens(number))
+        return self._on(number + 1, 0, least - left, most - left)
+
+    def _token_at(self, number: int, character: int) -> int:
+        return bisect_left(self._offsets(number), character)
+
+    def _offsets(self, number: int) -> array[int]:
+        if number not in self._starts:
+            text = self.said[number].text
+            known = load_encoding(ENCODING)
+            offsets, at = array("I", [0]), 0
+            for begin in range(0, len(text), _LONGEST):
+                part = text[begin : begin + _LONGEST]
+                # A token may end within a character: only bytes that begin one are counted.
+                for token in known.decode_tokens_bytes(known.encode_ordinary(part)):
+                    at += sum(byte & 0xC0 != 0x80 for byte in token)
+                    offsets.append(at)
+                at = offsets[-1] = begin + len(part)
+            self._starts[number] = offsets
+        return self._starts[number]
+
+
+class MemoryItem(Struct, frozen=True, kw_only=True):
     """One memory."""
 
     span: Span
@@ -29,7 +145,7 @@ class MemoryItem:
     """What was written of that; None: it is what was said itself."""
     cites: tuple[int, ...] = ()
     """The sayings that it is from, where it is not from all of them."""
-    keys: Mapping[str, str]
+    keys: dict[str, str] = {}
     """What it is found by beside its value, by kind."""
     times: tuple[Range, ...] = ()
     """Of the events that it tells of."""
@@ -39,17 +155,15 @@ class Memories:
     """All memories of one conversation; knows no thinker."""
 
     def __init__(self, settings: MemorySettings, embeds: Embeds | None = None) -> None:
-        self._settings, self._embeds = settings, embeds
+        self._settings = settings
         self.log = Log()
         self.items: list[MemoryItem] = []
         kinds = settings.key if settings.join == "ranks" else ("all",)
-        self._indexes: dict[str, SearchIndex] = {kind: self._index() for kind in kinds}
+        self._indexes = {kind: Words() if embeds is None else Vectors(embeds) for kind in kinds}
+        # Bytes and an array, which numpy reads without making objects of them.
         self._alive = bytearray()
         self._firsts = array("I")
         self._oldest = 0
-
-    def _index(self) -> SearchIndex:
-        return Words() if self._embeds is None else Vectors(self._embeds)
 
     def say(self, message: str, reply: str, at: Any) -> int:
         """Take in an exchange; return the number of the message, that of the reply being the next."""
@@ -59,10 +173,14 @@ class Memories:
 
     def add(self, item: MemoryItem) -> int:
         """Keep a memory; the oldest go where there are more than may be kept. Return its number."""
-        keys = {"value": self._value(item), **item.keys}
+        value = "\n".join(one.text for one in self.log.parts(item.span)) if item.text is None else item.text
+        keys = {"value": value, **item.keys}
         named = {kind: keys.get(kind, "") for kind in self._settings.key}
+        further = [text for kind, text in named.items() if kind != "value" and text]
+        joined = further if self._settings.join == "replace" and further else filter(None, named.values())
+        named["all"] = "\n".join(joined)
         for kind, index in self._indexes.items():
-            index.add([named[kind] if kind in named else self._joined(named)])
+            index.add([named[kind]])
         self.items.append(item)
         self._alive.append(1)
         self._firsts.append(item.span.first)
@@ -70,17 +188,6 @@ class Memories:
             self._alive[self._oldest] = 0
             self._oldest += 1
         return len(self.items) - 1
-
-    def _joined(self, named: Mapping[str, str]) -> str:
-        further = [text for kind, text in named.items() if kind != "value" and text]
-        if self._settings.join == "replace" and further:
-            return "\n".join(further)
-        return "\n".join(text for text in named.values() if text)
-
-    def _value(self, item: MemoryItem) -> str:
-        if item.text is not None:
-            return item.text
-        return "\n".join(one.text for one in self.log.parts(item.span))
 
     def forget_memory(self, number: int) -> None:
         """Never find a memory again."""
@@ -114,6 +221,7 @@ class Memories:
         alive = np.frombuffer(bytes(self._alive), dtype=np.uint8) * (np.asarray(self._firsts) < before)
         if within is not None:
             timely = np.fromiter((self._falls(item, within) for item in self.items), dtype=np.uint8)
+            # A question about a time of which nothing is kept is asked of everything.
             alive = alive * timely if (alive * timely).any() else alive
         if not alive.any():
             return []
@@ -142,13 +250,14 @@ class Memories:
         for number in numbers:
             item = self.items[number]
             if item.text is not None:
+                # What was written is shown whole: it holds no tokens of what was said.
                 at = self.log.said[item.span.first].at
                 yield number, MemoryHit(str(number), (Utterance("", item.text, at),), str(item.session))
                 continue
             span = self._widened(item.span, before)
             if how.distinct < 1 and self._known(span, shown) > how.distinct:
                 continue
-            for saying, start, end in self._stretches(span):
+            for saying, start, end in self.log.stretches(span):
                 shown.setdefault(saying, []).append((start, end))
             yield number, MemoryHit(str(number), self.log.parts(span), str(item.session))
 
@@ -158,21 +267,15 @@ class Memories:
         wide = self.log.expand_span(span, *self._settings.retrieval.expand)
         if wide.last < before:
             return wide
-        return replace(wide, last=before - 1, end=self.log.tokens(before - 1))
-
-    def _stretches(self, span: Span) -> Iterator[tuple[int, int, int]]:
-        for saying in range(span.first, span.last + 1):
-            start = span.start if saying == span.first else 0
-            yield saying, start, span.end if saying == span.last else self.log.tokens(saying)
+        return structs.replace(wide, last=before - 1, end=self.log.tokens(before - 1))
 
     def _known(self, span: Span, shown: Mapping[int, Sequence[tuple[int, int]]]) -> float:
         """Return the share of a span's tokens that one of the spans shown has as well, at least."""
         total = held = 0
-        for saying, start, end in self._stretches(span):
+        for saying, start, end in self.log.stretches(span):
             total += end - start
-            held += (
-                max((min(end, b) - max(start, a) for a, b in shown.get(saying, ())), default=0) if end > start else 0
-            )
+            if end > start:
+                held += max((min(end, b) - max(start, a) for a, b in shown.get(saying, ())), default=0)
         return held / total if total else 1.0
 
     def sources(self, number: int) -> list[str]:

@@ -7,22 +7,26 @@ goes on while it asks for a heartbeat or a tool failed; the reply is what it sai
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta, timezone
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from pytest_ltm._storage.errors import did_you_mean
 from pytest_ltm._storage.schema import load_packaged_yaml
-from pytest_ltm.agents.memory.chunks import Span
-from pytest_ltm.agents.memory.memories import Memories, MemoryItem
-from pytest_ltm.agents.memory.pipeline import Thinks, format_moment, read_moment
-from pytest_ltm.agents.memory.reading import MemoryHit, Reading, Utterance, shorten_to_tokens
+from pytest_ltm.agents.memory.memories import Memories, MemoryItem, Range
+from pytest_ltm.agents.memory.pipeline import Thinks
+from pytest_ltm.agents.memory.reading import (
+    MemoryHit,
+    Reading,
+    Utterance,
+    format_moment,
+    read_moment,
+    shorten_to_tokens,
+)
 from pytest_ltm.agents.memory.roles import Summary, asks_something, own_statements
 from pytest_ltm.agents.memory.thinker import PROMPTS, Replying, prompt_tokens
-from pytest_ltm.agents.memory.time_ranges import Range
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 
 if TYPE_CHECKING:
@@ -45,8 +49,7 @@ def _tools_size() -> int:
     return count_tokens(json.dumps(TOOLS))
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryToolCall:
+class MemoryToolCall(Struct, frozen=True):
     """A call of a tool."""
 
     tool: str
@@ -55,16 +58,14 @@ class MemoryToolCall:
     id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class StepResult:
+class StepResult(Struct, frozen=True):
     """What a step came to: calls of tools, and what was thought beside."""
 
     calls: tuple[MemoryToolCall, ...]
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(Struct, frozen=True, kw_only=True):
     """The next step of a message: calls of tools.
 
     By rules: first the user's statements on themselves go into the core memory, or into the archive where there is no
@@ -195,6 +196,7 @@ class Paging(Thinks):
     def answer_alone(self, message: str) -> Reply:
         """Return the same, and go back to the queue, the core memory and the archive as they were."""
         before, archived = self.usage(), len(self._lines)
+        # Not by save and load, which go through the whole archive; it seldom grows meanwhile.
         held = [*self._queue], dict(self._core), self._summary, self._warned
         try:
             return self._since(before, self._answered(message)[0])
@@ -213,6 +215,7 @@ class Paging(Thinks):
         start = self._begin(message)
         for number in range(STEPS):
             step = self._step(message, start, first=not number)
+            # Before each step: what a tool found may have filled the window.
             start -= self._relieve(step, start)
             step = self._step(message, start, first=not number)
             asked = prompt_tokens(step.prompt()) + _tools_size()
@@ -246,10 +249,9 @@ class Paging(Thinks):
     def _begin(self, message: str) -> int:
         """Put a message into the queue; return its place."""
         self._said, self._found, self._retrieved = [], [], []
-        when = (
-            "" if self._now is None or not self._settings.reading.age else f"[{self._now.isoformat(' ', 'minutes')}] "
-        )
-        self._queue.append({"role": "user", "content": f"{when}{message}" or _SILENCE})
+        if self._now is not None and self._settings.reading.age:
+            message = f"[{self._now.isoformat(' ', 'minutes')}] {message}"
+        self._queue.append({"role": "user", "content": message or _SILENCE})
         return len(self._queue) - 1
 
     def _step(self, message: str, start: int, *, first: bool) -> Step:
@@ -274,7 +276,8 @@ class Paging(Thinks):
         if not thought.calls:
             self._queue.append({"role": "assistant", "content": thought.text or _SILENCE})
             return False
-        named = [replace(one, id=one.id or f"call_{len(self._queue)}_{n}") for n, one in enumerate(thought.calls)]
+        fresh = f"call_{len(self._queue)}_"
+        named = [structs.replace(one, id=one.id or f"{fresh}{n}") for n, one in enumerate(thought.calls)]
         shown = [
             {"id": one.id, "type": "function", "function": {"name": one.tool, "arguments": json.dumps(one.arguments)}}
             for one in named
@@ -310,11 +313,8 @@ class Paging(Thinks):
         return self._put(block, f"{self._core[block]}\n{content}".strip())
 
     def _replace(self, given: Mapping[str, Any]) -> str:
-        block, old, new = (
-            self._block(given),
-            _text_argument(given, "old_content"),
-            _text_argument(given, "new_content", empty=True),
-        )
+        block, old = self._block(given), _text_argument(given, "old_content")
+        new = _text_argument(given, "new_content", empty=True)
         if old not in self._core[block]:
             raise _Failed(f"block {block!r} does not hold {old!r}")
         return self._put(block, self._core[block].replace(old, new, 1))
@@ -327,31 +327,23 @@ class Paging(Thinks):
 
     def _put(self, block: str, content: str) -> str:
         if len(content) > self._settings.notebook.size:
-            raise _Failed(
-                f"block {block!r} would have {len(content)} characters, and has room for {self._settings.notebook.size}"
-            )
+            room = self._settings.notebook.size
+            raise _Failed(f"block {block!r} would have {len(content)} characters, and has room for {room}")
         self._core[block] = content
         return "Done."
 
-    def _search_messages(self, given: Mapping[str, Any]) -> str:
-        return self._searched(self._messages, _text_argument(given, "query"), given)
-
-    def _search_archive(self, given: Mapping[str, Any]) -> str:
-        return self._searched(self._archive, _text_argument(given, "query"), given)
-
-    def _searched(self, where: Memories, query: str, given: Mapping[str, Any]) -> str:
-        ranked = where.search([query], before=len(where.log.said))
+    def _found_in(self, where: Memories, given: Mapping[str, Any]) -> str:
+        ranked = where.search([_text_argument(given, "query")], before=len(where.log.said))
         return self._page(where, [number for number, _ in ranked], given)
 
     def _search_dates(self, given: Mapping[str, Any]) -> str:
         start, end = _date_argument(given, "start_date"), _date_argument(given, "end_date")
         zone = None if self._now is None else self._now.tzinfo
         within = Range(datetime.combine(start, time(), zone), datetime.combine(end + timedelta(days=1), time(), zone))
-        where = self._messages
-        dated = ((number, where.log.said[item.span.first].at) for number, item in enumerate(where.items))
-        return self._page(
-            where, [number for number, at in dated if at is not None and within.contains_moment(at)], given
-        )
+        said, items = self._messages.log.said, enumerate(self._messages.items)
+        dated = ((number, said[item.span.first].at) for number, item in items)
+        numbers = [number for number, at in dated if at is not None and within.contains_moment(at)]
+        return self._page(self._messages, numbers, given)
 
     def _page(self, where: Memories, numbers: Sequence[int], given: Mapping[str, Any]) -> str:
         reading = self._settings.reading
@@ -359,11 +351,11 @@ class Paging(Thinks):
         if not isinstance(page, int) or isinstance(page, bool) or page < 0:
             raise _Failed("page is a whole number from 0")
         shown = numbers[page * reading.k : (page + 1) * reading.k]
-        notes = [note for _, note in where.notes(shown, len(where.log.said))]
         most = self._settings.window // (4 * reading.k)
-        notes = [
-            structs.replace(note, said=tuple(_shorten_utterance(one, most) for one in note.said)) for note in notes
-        ]
+        notes = []
+        for _, note in where.notes(shown, len(where.log.said)):
+            said = (structs.replace(one, text=shorten_to_tokens(one.text, most)) for one in note.said)
+            notes.append(structs.replace(note, said=tuple(said)))
         self._found += notes
         self._retrieved += [text for number in shown for text in where.sources(number)]
         if not notes:
@@ -376,14 +368,14 @@ class Paging(Thinks):
 
     def _file(self, content: str, at: datetime | None = None) -> None:
         number = self._archive.log.add(Utterance("", content, at or self._now))
-        span = Span(number, 0, number, self._archive.log.tokens(number))
-        self._archive.add(MemoryItem(span=span, session=0, keys={}))
+        self._archive.add(MemoryItem(span=self._archive.log.span(number, number), session=0))
         self._lines.append(json.dumps({"archive": content, "at": format_moment(self._archive.log.said[number].at)}))
 
     _TOOLS: ClassVar[Mapping[str, Callable[[Any, Mapping[str, Any]], str]]] = {
         "send_message": _send, "core_memory_append": _append, "core_memory_replace": _replace,
-        "conversation_search": _search_messages, "conversation_search_date": _search_dates,
-        "archival_memory_insert": _insert, "archival_memory_search": _search_archive,
+        "conversation_search_date": _search_dates, "archival_memory_insert": _insert,
+        "conversation_search": lambda self, given: self._found_in(self._messages, given),
+        "archival_memory_search": lambda self, given: self._found_in(self._archive, given),
     }  # fmt: skip
 
     # --- Pressure: a warning, then the oldest messages give way to a summary.
@@ -411,11 +403,8 @@ class Paging(Thinks):
             gone += 1
         if not gone:
             return 0
-        utterances = tuple(
-            Utterance("user" if one["role"] == "user" else "assistant", one["content"])
-            for one in self._queue[:gone]
-            if one["content"] and one["role"] in {"user", "assistant"}
-        )
+        said = (one for one in self._queue[:gone] if one["content"] and one["role"] in {"user", "assistant"})
+        utterances = tuple(Utterance(one["role"], one["content"]) for one in said)
         most = self._settings.window // 16
         self._summary = self._think(Summary(said=utterances, of="queue", earlier=self._summary, size=most))
         del self._queue[:gone]
@@ -442,7 +431,7 @@ class Paging(Thinks):
         log = self._messages.log
         for one in (number, number + 1):
             if log.said[one].text.strip():
-                self._messages.add(MemoryItem(span=Span(one, 0, one, log.tokens(one)), session=0, keys={}))
+                self._messages.add(MemoryItem(span=log.span(one, one), session=0))
 
     def save(self) -> bytes:
         """Return all state: a line of JSON, then one for each exchange and each text in the archive."""
@@ -482,10 +471,6 @@ def _date_argument(given: Mapping[str, Any], name: str) -> date:
         return date.fromisoformat(_text_argument(given, name)[:10])
     except ValueError:
         raise _Failed(f"{name} is a day, as in 2024-03-04") from None
-
-
-def _shorten_utterance(saying: Utterance, tokens: int) -> Utterance:
-    return structs.replace(saying, text=shorten_to_tokens(saying.text, tokens))
 
 
 def _message_tokens(message: Message) -> int:

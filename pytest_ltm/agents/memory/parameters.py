@@ -202,49 +202,29 @@ def _parse_share(given: Field) -> float:
 def _parse_expand(given: Field) -> tuple[int, int] | None:
     if given.value in ("none", False):
         return None
-    least, most = (part.whole() for part in _parse_pair(given))
-    if least > most:
-        raise given.error("the least and the most tokens on each side")
-    return least, most
-
-
-def _parse_pair(given: Field) -> list[Field]:
     parts = given.items("two numbers of tokens")
     if len(parts) != 2:
         raise given.error("a list of two numbers of tokens, such as [8, 128]")
-    return parts
-
-
-def _parse_pause(given: Field) -> timedelta:
-    return given.duration()
+    least, most = (part.whole() for part in parts)
+    if least > most:
+        raise given.error("the least and the most tokens on each side")
+    return least, most
 
 
 _PRESSURE: Mapping[str, Callable[[Field], Any]] = {
     "window": _parse_window, "warn": _parse_share, "evict": _parse_share, "keep": Field.whole, "at": Field.whole,
 }  # fmt: skip
 _RETRIEVAL: Mapping[str, Callable[[Field], Any]] = {
-    "candidates": lambda given: given.whole(least=1),
-    "query": Field.whole,
-    "distinct": _parse_share,
-    "expand": _parse_expand,
-    "capacity": Field.whole,
-}
+    "candidates": lambda given: given.whole(least=1), "query": Field.whole, "distinct": _parse_share,
+    "expand": _parse_expand, "capacity": Field.whole,
+}  # fmt: skip
 _READERS: Mapping[str, Callable[[Field], Any]] = {
-    "value": _parse_value_unit,
-    "key": _parse_key,
-    "join": _one_of("merge", "replace", "ranks"),
+    "value": _parse_value_unit, "key": _parse_key, "query": _parse_query, "notebook": _parse_notebook,
     "index": lambda given: given.text("bm25, minilm, openai:MODEL, or a dotted path such as mypkg.vectors:embed"),
-    "query": _parse_query,
-    "notebook": _parse_notebook,
-    "window": _parse_window,
-    "recent": _parse_recent,
-    "pause": _parse_pause,
-    "day": Field.whole,
-    "forgetting": _off_or("paper", "code"),
-    "filler": _one_of("stored", "skipped"),
-    "mode": _one_of("code", "paper"),
-    "draw": Field.whole,
-}
+    "window": _parse_window, "recent": _parse_recent, "pause": Field.duration, "day": Field.whole, "draw": Field.whole,
+    "join": _one_of("merge", "replace", "ranks"), "forgetting": _off_or("paper", "code"),
+    "filler": _one_of("stored", "skipped"), "mode": _one_of("code", "paper"),
+}  # fmt: skip
 GROUPS = ("reading", "retrieval", "pressure")
 """Names whose members are said one by one, as in `reading.k=5`."""
 NAMES = ("preset", *MemorySettings.__struct_fields__)
@@ -263,10 +243,8 @@ def memory_settings(given: Mapping[str, Field]) -> MemorySettings:
     if any(paged.values()) and not all(paged.values()):
         place = next((given[name] for name in paged if name in given), next(iter(given.values())))
         lacking = ", ".join(name for name, there in paged.items() if not there)
-        raise place.fault(
-            f"notebook: core:SIZE, query: tools and pressure go together, and {lacking} differs. "
-            f"Begin with preset: memgpt"
-        )
+        together = f"notebook: core:SIZE, query: tools and pressure go together, and {lacking} differs"
+        raise place.fault(f"{together}. Begin with preset: memgpt")
     if made.key != ("value",) and made.value.unit in {"fact", "observation", "summary", "chunk"}:
         raise given.get("key", next(iter(given.values()))).fault(
             f"only a turn, a round or a session has keys of its own, and the value is {made.value.unit!r}."
@@ -279,10 +257,8 @@ def preset_settings(name: str, place: Field | None = None) -> MemorySettings:
     if name not in PRESETS:
         message = f"there is no preset {name!r}.{_spelling_hint(name, PRESETS)} There are {', '.join(PRESETS)}."
         raise AgentError(message) if place is None else place.fault(message)
-    return _override_settings(
-        MemorySettings(),
-        load_yaml(_FOLDER / f"{name}.yml").mapping(known=["agent", "parameters"])["parameters"].mapping(),
-    )
+    file = load_yaml(_FOLDER / f"{name}.yml").mapping(known=["agent", "parameters"])
+    return _override_settings(MemorySettings(), file["parameters"].mapping())
 
 
 def preset_file_text(name: str) -> str:
@@ -307,10 +283,9 @@ def _override_settings(base: MemorySettings, given: Mapping[str, Field]) -> Memo
     if "retrieval" in given:
         changed["retrieval"] = _override_group(base.retrieval, given["retrieval"], _RETRIEVAL)
     if "pressure" in given:
+        own = base.pressure or Pressure()
         off = given["pressure"].value in ("off", False)
-        changed["pressure"] = (
-            None if off else _override_group(base.pressure or Pressure(), given["pressure"], _PRESSURE)
-        )
+        changed["pressure"] = None if off else _override_group(own, given["pressure"], _PRESSURE)
     return structs.replace(base, **changed)
 
 

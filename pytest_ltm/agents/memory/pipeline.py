@@ -10,30 +10,26 @@ import json
 import math
 import random
 from collections import Counter
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from msgspec import structs
+from msgspec import convert, structs, to_builtins
 
 from pytest_ltm._model.agent import Mishap, Reply, ReportsUsage, TakesTurns, Usage
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm.agents._chat_agent import FRAME
 from pytest_ltm.agents.memory import roles
-from pytest_ltm.agents.memory.chunks import Span
-from pytest_ltm.agents.memory.memories import Memories, MemoryItem
-from pytest_ltm.agents.memory.reading import Utterance, shorten_to_tokens
-from pytest_ltm.agents.memory.thinker import PROMPTS, Replying, prompt_tokens
-from pytest_ltm.agents.memory.time_ranges import Range
+from pytest_ltm.agents.memory.memories import Memories, MemoryItem, Span
+from pytest_ltm.agents.memory.reading import MemoryHit, Utterance, format_moment, read_moment, shorten_to_tokens
+from pytest_ltm.agents.memory.thinker import PROMPTS, Replying, Task, Thinker, prompt_tokens
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
+    from datetime import datetime
 
     from pytest_ltm.agents.memory.parameters import MemorySettings
-    from pytest_ltm.agents.memory.reading import MemoryHit
     from pytest_ltm.agents.memory.searching import Embeds
-    from pytest_ltm.agents.memory.thinker import Task, Thinker
 
 
 R = TypeVar("R")
@@ -131,9 +127,12 @@ class Thinks(TakesTurns):
 
     def _since(self, before: Usage, text: str = "") -> Reply:
         """Return a text with what was used since then."""
+        # An endpoint for embeddings costs something even where rules think.
         free = self._thinker.free and not isinstance(self._embeds, ReportsUsage)
         ending, self._ending = self._ending, ("", "")
-        return Reply(text, self.usage() - before, None, free, *ending, self._mishaps())
+        observed, self._observed = self._observed, {}
+        mishaps = tuple(Mishap(what, *numbers) for what, numbers in observed.items())
+        return Reply(text, self.usage() - before, None, free, *ending, mishaps)
 
     def _observe(self, what: str, *, failed: bool) -> None:
         """Count something that a model may do wrong without a fault."""
@@ -141,17 +140,13 @@ class Thinks(TakesTurns):
             times, of = self._observed.get(what, (0, 0))
             self._observed[what] = times + failed, of + 1
 
-    def _mishaps(self) -> tuple[Mishap, ...]:
-        """Return what was counted since this was last asked."""
-        observed, self._observed = self._observed, {}
-        return tuple(Mishap(what, *numbers) for what, numbers in observed.items())
-
     def ingested(self) -> bytes:
         """Return what was made of all that was told, for an agent that differs in `reading` only."""
         return self.save()
 
     def adopt(self, ingested: bytes) -> None:
         """Go on from what another of its kind returned; what was used so far stays."""
+        # Only the first line differs: the rest may be a million tokens, and is not parsed twice.
         first, _, lines = ingested.partition(b"\n")
         own = self._head()
         head = json.loads(first) | {name: own[name] for name in ("settings", "used", "calls")}
@@ -168,7 +163,7 @@ class Thinks(TakesTurns):
     def _head(self) -> dict[str, Any]:
         return {
             "version": VERSION, "settings": self._settings.record(), "now": format_moment(self._now),
-            "used": [getattr(self.usage(), name) for name in Usage.__struct_fields__],
+            "used": structs.astuple(self.usage()),
             "calls": self._calls,
         }  # fmt: skip
 
@@ -187,16 +182,6 @@ class Thinks(TakesTurns):
         self._used = Usage(**dict(zip(Usage.__struct_fields__, head["used"], strict=True))) - self._embedded()
         self._calls = Counter(head["calls"])
         return head, lines
-
-
-def format_moment(at: datetime | None) -> str | None:
-    """Return a moment as it is saved."""
-    return None if at is None else at.isoformat()
-
-
-def read_moment(text: str | None) -> datetime | None:
-    """Return the moment that `moment` returned as a text."""
-    return None if text is None else datetime.fromisoformat(text)
 
 
 class Pipeline(Thinks):
@@ -284,8 +269,8 @@ class Pipeline(Thinks):
                 day = tuple(one for one in utterances[self._day_from :] if one.text)
                 limit = self._settings.notebook.size // 4
                 text = self._think(roles.Summary(said=day, of="day", size=limit))
-                span = Span(self._day_from, 0, len(utterances) - 1, self._memories.log.tokens(len(utterances) - 1))
-                self._store(MemoryItem(span=span, session=self._session, text=text, keys={}))
+                span = self._memories.log.span(self._day_from, len(utterances) - 1)
+                self._store(MemoryItem(span=span, session=self._session, text=text))
                 mood = self._think(roles.Summary(said=day, of="personality", size=limit))
                 for of, new in (("history", text), ("portrait", mood)):
                     task = roles.Summary(said=(Utterance("", new),), of=of, earlier=self._portrait[of], size=2 * limit)
@@ -312,7 +297,7 @@ class Pipeline(Thinks):
     def _end_session(self) -> None:
         utterances = self._memories.log.said
         if self._settings.value.unit in _OF_SESSIONS and self._session_from < len(utterances):
-            span = Span(self._session_from, 0, len(utterances) - 1, self._memories.log.tokens(len(utterances) - 1))
+            span = self._memories.log.span(self._session_from, len(utterances) - 1)
             for item in self._written_up(span):
                 self._store(item)
         self._sum_up()
@@ -326,7 +311,7 @@ class Pipeline(Thinks):
                 yield self._keyed(span)
             case "summary":
                 text = self._think(roles.Summary(said=self._memories.log.parts(span)))
-                yield MemoryItem(span=span, session=self._session, text=text, keys={})
+                yield MemoryItem(span=span, session=self._session, text=text)
             case _:
                 yield from self._facts(span)
 
@@ -335,7 +320,7 @@ class Pipeline(Thinks):
         places = [n for n in range(span.first, span.last + 1) if self._memories.log.said[n].text.strip()]
         for fact in self._think(roles.Facts(said=said)):
             cites = tuple(places[place] for place in fact.cites if place < len(places))
-            yield MemoryItem(span=span, session=self._session, text=fact.text, cites=cites, keys={})
+            yield MemoryItem(span=span, session=self._session, text=fact.text, cites=cites)
 
     def _keyed(self, span: Span) -> MemoryItem:
         """Return what was said as a memory, with further keys."""
@@ -384,8 +369,7 @@ class Pipeline(Thinks):
         old = self._known(limit)
         if notebook.kind == "json" and limit:
             task = roles.Describe(user=self._user, message=message, last=last, count=query.count, size=limit)
-            described = self._think(task)
-            self._user, queries = described.user, described.queries
+            self._user, queries = structs.astuple(self._think(task))
         elif query.kind == "generated" and looks:
             queries = self._think(roles.Queries(message=message, last=last, count=query.count))
         elif query.kind == "keyphrases" and looks:
@@ -504,29 +488,26 @@ class Pipeline(Thinks):
         sides = [one for one in (number, number + 1) if log.said[one].text.strip()]
         match value.unit:
             case "turn":
-                yield from (self._keyed(Span(one, 0, one, log.tokens(one))) for one in sides)
+                yield from (self._keyed(log.span(one, one)) for one in sides)
             case "round" if sides:
-                yield self._keyed(Span(number, 0, number + 1, log.tokens(number + 1)))
+                yield self._keyed(log.span(number, number + 1))
             case "fact" if sides:
-                yield from self._facts(Span(number, 0, number + 1, log.tokens(number + 1)))
+                yield from self._facts(log.span(number, number + 1))
             case "chunk":
                 step = max(1, round(value.size * (1 - value.overlap)))
                 chunks = (span for one in sides for span in log.chunks(one, value.size, step))
-                yield from (MemoryItem(span=span, session=self._session, keys={}) for span in chunks)
+                yield from (MemoryItem(span=span, session=self._session) for span in chunks)
 
     def _store(self, item: MemoryItem) -> None:
         self._memories.add(item)
         if not self._derived():
-            self._lines.append(json.dumps(_item_record(item)))
+            self._lines.append(json.dumps(to_builtins(item)))
 
     def _derived(self) -> bool:
         """Return whether all memories follow from what was said, so that none is saved."""
-        plain = self._settings.key == ("value",) and self._settings.query.kind != "time-aware"
-        return (
-            plain
-            and self._settings.value.unit in {"turn", "round", "chunk"}
-            and (self._settings.notebook.kind != "portrait")
-        )
+        settings = self._settings
+        is_plain = settings.key == ("value",) and settings.query.kind != "time-aware"
+        return is_plain and settings.value.unit in {"turn", "round", "chunk"} and settings.notebook.kind != "portrait"
 
     # --- State.
 
@@ -558,7 +539,7 @@ class Pipeline(Thinks):
 
     def _restore(self, line: Any) -> None:
         if isinstance(line, dict):
-            self._memories.add(_item_from_record(line))
+            self._memories.add(convert(line, MemoryItem))
             return
         message, reply, at, self._session, *extra = line
         when = read_moment(at)
@@ -571,23 +552,3 @@ class Pipeline(Thinks):
 
 _OF_SESSIONS = frozenset({"session", "observation", "summary"})
 _LEVELS, _GONE = 3, 30
-
-
-def _item_record(item: MemoryItem) -> dict[str, Any]:
-    span = item.span
-    return {
-        "span": [span.first, span.start, span.last, span.end],
-        "session": item.session,
-        "text": item.text,
-        "cites": item.cites,
-        "keys": item.keys,
-        "times": [[format_moment(one.start), format_moment(one.end)] for one in item.times],
-    }
-
-
-def _item_from_record(held: Mapping[str, Any]) -> MemoryItem:
-    times = tuple(Range(datetime.fromisoformat(start), datetime.fromisoformat(end)) for start, end in held["times"])
-    return MemoryItem(
-        span=Span(*held["span"]), session=held["session"], text=held["text"], cites=tuple(held["cites"]),
-        keys=held["keys"], times=times,
-    )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct
@@ -12,7 +13,6 @@ from pytest_ltm.agents.reader.memory_policies import count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from datetime import datetime
 
     from pytest_ltm._storage.schema import Field
 
@@ -95,11 +95,8 @@ class Reading(Struct, frozen=True, kw_only=True):
 
     def _told(self, saying: Utterance, now: datetime | None) -> dict[str, str]:
         when = time_since(saying, None if self.age == "date" else now) if self.age else ""
-        return {
-            **({"when": when} if when else {}),
-            **({"who": saying.role} if saying.role else {}),
-            "text": saying.text,
-        }
+        told = {"when": when, "who": saying.role, "text": saying.text}
+        return {name: text for name, text in told.items() if text or name == "text"}
 
 
 _TOLD = {"when": "[{}] ", "who": "{}: ", "text": "{}"}
@@ -112,6 +109,16 @@ def time_since(saying: Utterance, now: datetime | None) -> str:
     if saying.at is None:
         return ""
     return saying.at.isoformat(" ", "minutes") if now is None else f"{describe_duration(now - saying.at)} ago"
+
+
+def format_moment(at: datetime | None) -> str | None:
+    """Return a moment as it is saved."""
+    return None if at is None else at.isoformat()
+
+
+def read_moment(text: str | None) -> datetime | None:
+    """Return the moment that `format_moment` returned as a text."""
+    return None if text is None else datetime.fromisoformat(text)
 
 
 def shorten_to_tokens(text: str, tokens: int) -> str:

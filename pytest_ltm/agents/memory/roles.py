@@ -1,4 +1,4 @@
-"""Tasks: what a memory system has to think about beside replying, a role each with its own input and result.
+"""Tasks: what a memory system has to think about beside replying, a role each with its own input and result; times.
 
 What a model answers is read generously; a ValueError says that it could not be. What follows by rules is told beside
 each: it holds whatever a person could copy out, and no more.
@@ -8,40 +8,129 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct, structs
+
+from pytest_ltm._language.dates import DAYS, DateRange, dated_stretches, yearless_dates
 from pytest_ltm._language.json import NoJSON, fenced_blocks, json_values
 from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm.agents.memory.reading import shorten_to_tokens
+from pytest_ltm.agents.memory.memories import Range
+from pytest_ltm.agents.memory.reading import MemoryHit, Utterance, shorten_to_tokens
 from pytest_ltm.agents.memory.thinker import PROMPTS
-from pytest_ltm.agents.memory.time_ranges import Range, spoken_of
+from pytest_ltm.agents.reader.history_qa import split_date
 from pytest_ltm.agents.reader.memory_policies import count_tokens
-from pytest_ltm.agents.reader.notes import COMMON, MAX_CLOSELY_READ
+from pytest_ltm.agents.reader.notes import COMMON, MAX_CLOSELY_READ, SMALL_NUMBERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pytest_ltm._calls import ModelResponse
     from pytest_ltm._calls.completions import Message
-    from pytest_ltm.agents.memory.reading import MemoryHit, Utterance
 
 
-def _role_prompt(role: str, **parts: object) -> list[Message]:
-    words = PROMPTS[role]
-    return [
-        {"role": "system", "content": words["system"]},
-        {"role": "user", "content": words["user"].format(**parts)},
-    ]
+_UNITS = {
+    "second": timedelta(seconds=1), "minute": timedelta(minutes=1), "hour": timedelta(hours=1),
+    "day": timedelta(days=1), "week": timedelta(days=7), "month": timedelta(days=30.4), "year": timedelta(days=365),
+}  # fmt: skip
+_COUNT = rf"(\d+|{'|'.join(SMALL_NUMBERS)})"
+_LENGTH = lazy_pattern(rf"\b{_COUNT} ({'|'.join(_UNITS)})s?\b", re.IGNORECASE)
+_AGO = lazy_pattern(rf"((?:\b{_COUNT} (?:{'|'.join(_UNITS)})s?(?:,| and|, and)? ?)+)(?:ago|earlier)\b", re.IGNORECASE)
+_LAST = lazy_pattern(rf"\b(last|this|past) (week|weekend|month|year|{'|'.join(DAYS)})\b", re.IGNORECASE)
+_DAY = lazy_pattern(r"\b(the day before yesterday|yesterday|last night)\b", re.IGNORECASE)
+_BACK = {"the day before yesterday": 2, "yesterday": 1, "last night": 1}
+# The share of a length by which people are off, at least.
+_SLACK = 0.1
+
+
+def spoken_of(text: str, now: datetime) -> Range | None:
+    """Return the stretch of time that a text speaks of, by rules; None if it speaks of none.
+
+    The date of a message, in brackets before it, is not among what it speaks of.
+    """
+    _, rest = split_date(text)
+    ranges = (read(rest, now) for read in (_range_ago, _range_of_day, _range_of_last, _named_range))
+    return next(filter(None, ranges), None)
+
+
+def _range_ago(text: str, now: datetime) -> Range | None:
+    match = _AGO.search(text)
+    if match is None:
+        return None
+    lengths = _LENGTH.findall(match[1])
+    parts = [(SMALL_NUMBERS.get(count.lower()) or int(count), _UNITS[unit.lower()]) for count, unit in lengths]
+    length = sum((count * unit for count, unit in parts), timedelta(0))
+    slack = max(length * _SLACK, min(unit for _, unit in parts))
+    return Range(now - length - slack, now - length + slack)
+
+
+def _range_of_day(text: str, now: datetime) -> Range | None:
+    match = _DAY.search(text)
+    return None if match is None else _day_range(now, _BACK[match[1].lower()], 1)
+
+
+def _range_of_last(text: str, now: datetime) -> Range | None:
+    match = _LAST.search(text)
+    if match is None:
+        return None
+    which, unit = match[1].lower(), match[2].lower()
+    back = 0 if which == "this" else 1
+    if unit in {"week", "weekend"}:
+        monday = now.weekday() + 7 * back
+        return _day_range(now, monday, 7) if unit == "week" else _day_range(now, monday - 5, 2)
+    if unit in {"month", "year"}:
+        days = 31 if unit == "month" else 366
+        return Range(now - days * (1 + back) * _UNITS["day"], now - days * back * _UNITS["day"])
+    ago = (now.weekday() - [day.lower() for day in DAYS].index(unit)) % 7 or 7
+    return _day_range(now, ago, 1)
+
+
+def _day_range(now: datetime, ago: int, length: int) -> Range:
+    """Return whole days, the first of which was so many days ago."""
+    start = datetime.combine(now.date() - timedelta(days=ago), time(), now.tzinfo)
+    return Range(start, start + timedelta(days=length))
+
+
+def _named_range(text: str, now: datetime) -> Range | None:
+    date_ranges = dated_stretches(text) or [_last_passed(one, now.date()) for one in yearless_dates(text, now.year)]
+    if not date_ranges:
+        return None
+    start = datetime.combine(date_ranges[0].first, time(), now.tzinfo)
+    return Range(start, datetime.combine(date_ranges[-1].last, time(), now.tzinfo) + timedelta(days=1))
+
+
+def _last_passed(stretch: DateRange, today: date) -> DateRange:
+    """Return a stretch without a year as the last one that has begun."""
+    if stretch.first <= today:
+        return stretch
+    back = [moment.replace(year=moment.year - 1, day=min(moment.day, 28)) for moment in (stretch.first, stretch.last)]
+    return type(stretch)(*back)
+
+
+class _RoleTask(Struct, frozen=True, kw_only=True):
+    role: str
+    """The key of its prompts."""
+
+    def prompt(self) -> list[Message]:
+        """Return the messages: the role's words with what the task holds."""
+        words = PROMPTS[self.role]
+        return [
+            {"role": "system", "content": words["system"]},
+            {"role": "user", "content": words["user"].format(**self._shown())},
+        ]
+
+    def _shown(self) -> dict[str, object]:
+        parts: dict[str, Any] = structs.asdict(self)
+        if "said" in parts:
+            parts["said"] = _numbered_lines(parts["said"])
+        if parts.get("now"):
+            parts["day"] = parts["now"].date().isoformat()
+        return parts
 
 
 def _numbered_lines(utterances: Sequence[Utterance]) -> str:
     return "\n".join(f"{number}. {one.role or 'note'}: {one.text}" for number, one in enumerate(utterances, start=1))
-
-
-def _day_text(at: datetime | None) -> str:
-    return "an unknown day" if at is None else at.strftime("%A, %Y-%m-%d")
 
 
 def _first_json_value(text: str, kind: type) -> Any:
@@ -52,8 +141,12 @@ def _first_json_value(text: str, kind: type) -> Any:
     raise NoJSON(f"no {kind.__name__} in the text")
 
 
+def _stripped_texts(values: Iterable[Any]) -> tuple[str, ...]:
+    return tuple(one.strip() for one in values if isinstance(one, str) and one.strip())
+
+
 def _text_list(text: str) -> tuple[str, ...]:
-    texts = tuple(one.strip() for one in _first_json_value(text, list) if isinstance(one, str) and one.strip())
+    texts = _stripped_texts(_first_json_value(text, list))
     if not texts and "[]" not in text:
         raise NoJSON("no text in the list")
     return texts
@@ -114,8 +207,7 @@ def _own_queries(message: str, count: int) -> tuple[str, ...]:
 # --- Queries, and what is known of the user.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Queries:
+class Queries(_RoleTask, frozen=True, kw_only=True):
     """Queries for what must be known to reply to a message. By rules: its questions, and what says much in them."""
 
     message: str
@@ -123,10 +215,6 @@ class Queries:
     """The last reply."""
     count: int
     role: str = "queries"
-
-    def prompt(self) -> list[Message]:
-        """Return the messages."""
-        return _role_prompt(self.role, last=self.last, message=self.message, count=self.count)
 
     def result(self, answer: ModelResponse) -> tuple[str, ...]:
         """Return the queries."""
@@ -137,16 +225,14 @@ class Queries:
         return _own_queries(self.message, self.count)
 
 
-@dataclass(frozen=True, slots=True)
-class Described:
+class Described(Struct, frozen=True):
     """What is known of the user, and queries for what else must be known."""
 
     user: Mapping[str, Any]
     queries: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Describe:
+class Describe(_RoleTask, frozen=True, kw_only=True):
     """The JSON object on the user brought up to date, and queries, in one call.
 
     By rules: each statement that says what something of the user's is, under the name of that thing, any other
@@ -161,12 +247,8 @@ class Describe:
     """Tokens that the object may have."""
     role: str = "user"
 
-    def prompt(self) -> list[Message]:
-        """Return the messages."""
-        user = json.dumps(self.user, ensure_ascii=False, indent=1)
-        return _role_prompt(
-            self.role, user=user, last=self.last, message=self.message, count=self.count, size=self.size
-        )
+    def _shown(self) -> dict[str, object]:
+        return super()._shown() | {"user": json.dumps(self.user, ensure_ascii=False, indent=1)}
 
     def result(self, answer: ModelResponse) -> Described:
         """Return the object, cut to its size, and the queries."""
@@ -174,14 +256,14 @@ class Describe:
         user, queries = matching.get("user"), matching.get("queries", [])
         if not isinstance(user, dict) or not isinstance(queries, list):
             raise NoJSON("user is not an object, or queries is not a list")
-        texts = [one.strip() for one in queries if isinstance(one, str) and one.strip()]
-        return Described(_drop_oldest_fields(user, self.size), tuple(texts[: self.count]))
+        return Described(_drop_oldest_fields(user, self.size), _stripped_texts(queries)[: self.count])
 
     def by_rules(self) -> Described:
         """Return the object with what the message says, newest last, and up to two queries."""
         user = dict(self.user)
         for one in own_statements(self.message):
             for thing in _IS.findall(one) or [" ".join(_telling_words(one)[:_NAME])]:
+                # Put at the end again: where there is too little room, the oldest go first.
                 user.pop(thing.lower(), None)
                 user[thing.lower()] = one
         named = {thing: one for thing, one in user.items() if thing in map(str.lower, _IS.findall(str(one)))}
@@ -202,8 +284,7 @@ def shown_user(user: Mapping[str, Any]) -> str:
     return json.dumps(user, ensure_ascii=False, indent=1) if user else ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Jot:
+class Jot(_RoleTask, frozen=True, kw_only=True):
     """The scratchpad brought up to date. By rules: the user's statements on themselves, a line each, newest last."""
 
     pad: str
@@ -211,10 +292,6 @@ class Jot:
     last: str
     size: int
     role: str = "scratchpad"
-
-    def prompt(self) -> list[Message]:
-        """Return the messages."""
-        return _role_prompt(self.role, pad=self.pad, last=self.last, message=self.message, size=self.size)
 
     def result(self, answer: ModelResponse) -> str:
         """Return the text between the backticks, the newest lines that fit."""
@@ -243,24 +320,18 @@ def _newest_lines(lines: Sequence[str], size: int) -> str:
 # --- What is written down of memories as they are stored: further keys, and memories of another kind.
 
 
-@dataclass(frozen=True, slots=True)
-class ExtractedFact:
+class ExtractedFact(Struct, frozen=True):
     """Something that was told, and the places of what told it among what was shown, from 0."""
 
     text: str
     cites: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class Facts(_RoleTask, frozen=True, kw_only=True):
     """Facts that are told. By rules: statements of somebody on themselves, or with names or numbers."""
 
     said: tuple[Utterance, ...]
     role: str = "facts"
-
-    def prompt(self) -> list[Message]:
-        """Return the messages."""
-        return _role_prompt(self.role, said=_numbered_lines(self.said))
 
     def result(self, answer: ModelResponse) -> tuple[ExtractedFact, ...]:
         """Return the facts; one that cites nothing cites everything."""
@@ -286,16 +357,11 @@ class Facts:
         return tuple(result)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Keyphrases:
+class Keyphrases(_RoleTask, frozen=True, kw_only=True):
     """Words by which something can be found again. By rules: names, and long words that are not common."""
 
     said: tuple[Utterance, ...]
     role: str = "keyphrases"
-
-    def prompt(self) -> list[Message]:
-        """Return the messages."""
-        return _role_prompt(self.role, said=_numbered_lines(self.said))
 
     def result(self, answer: ModelResponse) -> tuple[str, ...]:
         """Return the phrases."""
@@ -306,8 +372,7 @@ class Keyphrases:
         return tuple(_telling_words("\n".join(one.text[:MAX_CLOSELY_READ] for one in self.said))[:_PHRASES])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
+class Summary(_RoleTask, frozen=True, kw_only=True):
     """What was said in short. By rules: what was known, then the first sentence of each of the user's messages."""
 
     said: tuple[Utterance, ...]
@@ -318,12 +383,10 @@ class Summary:
     """Tokens that it may have."""
     role: str = "summary"
 
-    def prompt(self) -> list[Message]:
-        """Return the messages."""
+    def _shown(self) -> dict[str, object]:
         words = PROMPTS[self.role]
         before = words["before"].format(earlier=self.earlier) if self.earlier else ""
-        wanted = words["wanted"][self.of]
-        return _role_prompt(self.role, before=before, said=_numbered_lines(self.said), wanted=wanted, size=self.size)
+        return super()._shown() | {"before": before, "wanted": words["wanted"][self.of]}
 
     def result(self, answer: ModelResponse) -> str:
         """Return the text, cut to its size."""
@@ -333,29 +396,20 @@ class Summary:
 
     def by_rules(self) -> str:
         """Return the newest of these lines that fit."""
-        first = [
-            next(iter(split_into_sentences(one.text[:MAX_CLOSELY_READ])), "")
-            for one in self.said
-            if one.role != "assistant"
-        ]
-        lines = [*self.earlier.split("\n"), *first]
-        return _newest_lines(list(dict.fromkeys(line for line in lines if line)), self.size)
+        said = (split_into_sentences(one.text[:MAX_CLOSELY_READ]) for one in self.said if one.role != "assistant")
+        lines = [*self.earlier.split("\n"), *(line for lines in said for line in lines[:1])]
+        return _newest_lines(list(dict.fromkeys(filter(None, lines))), self.size)
 
 
 # --- Times: of the events that are told of, and of what a question is about.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventDater:
+class EventDater(_RoleTask, frozen=True, kw_only=True):
     """When that was which is told of. By rules: each time that a sentence names."""
 
     said: tuple[Utterance, ...]
     now: datetime
     role: str = "events"
-
-    def prompt(self) -> list[Message]:
-        """Return the messages."""
-        return _role_prompt(self.role, said=_numbered_lines(self.said), day=self.now.date().isoformat())
 
     def result(self, answer: ModelResponse) -> tuple[Range, ...]:
         """Return their times."""
@@ -363,25 +417,17 @@ class EventDater:
 
     def by_rules(self) -> tuple[Range, ...]:
         """Return up to eight times."""
-        ranges = (
-            spoken_of(one, self.now)
-            for saying in self.said
-            for one in split_into_sentences(saying.text[:MAX_CLOSELY_READ])
-        )
-        return tuple(dict.fromkeys(one for one in ranges if one))[:_MOST]
+        sentences = (one for saying in self.said for one in split_into_sentences(saying.text[:MAX_CLOSELY_READ]))
+        ranges = (spoken_of(one, self.now) for one in sentences)
+        return tuple(dict.fromkeys(filter(None, ranges)))[:_MOST]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimeRange:
+class TimeRange(_RoleTask, frozen=True, kw_only=True):
     """The time that a question is about, None for any. By rules: the time that it names."""
 
     message: str
     now: datetime
     role: str = "range"
-
-    def prompt(self) -> list[Message]:
-        """Return the messages."""
-        return _role_prompt(self.role, message=self.message, day=self.now.date().isoformat())
 
     def result(self, answer: ModelResponse) -> Range | None:
         """Return the time."""
@@ -398,14 +444,14 @@ def _parse_range(said: object, now: datetime) -> Range:
     if not isinstance(said, dict):
         raise NoJSON("a time is not an object")
     days = [date.fromisoformat(str(said.get(name, said.get("from")))) for name in ("from", "to")]
+    # In the zone of the conversation, as days are meant.
     start, end = (datetime.combine(day, time(), now.tzinfo) for day in days)
     if end < start:
         raise NoJSON("a time ends before it begins")
     return Range(start, end + timedelta(days=1))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reread:
+class Reread(_RoleTask, frozen=True, kw_only=True):
     """What one memory says to a message, "" for nothing. By rules: all of it."""
 
     message: str
@@ -413,11 +459,10 @@ class Reread:
     now: datetime | None = None
     role: str = "note"
 
-    def prompt(self) -> list[Message]:
-        """Return the messages, with the dates of the memory and of the message."""
-        said, day = (_day_text(one) for one in (self.note.begin_time, self.now))
-        note = f"Said on {said}:\n{_numbered_lines(self.note.said)}"
-        return _role_prompt(self.role, message=self.message, note=note, day=day)
+    def _shown(self) -> dict[str, object]:
+        times = self.note.begin_time, self.now
+        said, day = ("an unknown day" if at is None else f"{at:%A, %Y-%m-%d}" for at in times)
+        return super()._shown() | {"note": f"Said on {said}:\n{_numbered_lines(self.note.said)}", "day": day}
 
     def result(self, answer: ModelResponse) -> str:
         """Return the text."""

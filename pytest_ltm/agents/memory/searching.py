@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from array import array
 from base64 import b64decode, b64encode
+from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._storage.errors import AgentFault, describe_error
-from pytest_ltm.agents.reader.word_index import LENGTH, SATURATION
+from pytest_ltm.agents.reader.memory_policies import LENGTH, SATURATION
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,28 +26,11 @@ _WORD = lazy_pattern(r"\w+")
 _SAVED = 8 << 20
 
 
-class SearchIndex(Protocol):
-    """Keys with numbers from 0, in the order in which they were added."""
-
-    def add(self, keys: Sequence[str]) -> None:
-        """Take in keys."""
-        ...
-
-    def best_keys(self, query: str, k: int, alive: Any) -> Ranked:
-        """Return the k best of the keys whose numbers are `alive`: for each key 1 or 0."""
-        ...
-
-    def save(self) -> Any:
-        """Return as JSON what is costly to work out again; None for nothing."""
-        ...
-
-    def load(self, saved: Any) -> None:
-        """Take over what `save` returned, once the same keys have been added."""
-        ...
-
-
 class Words:
-    """By BM25. Adding takes time linear in the key, a search in how often the query's words occur."""
+    """Keys with numbers from 0, by BM25.
+
+    Adding takes time linear in the key, a search in how often the query's words occur.
+    """
 
     def __init__(self) -> None:
         self._places: dict[str, array[int]] = {}
@@ -56,9 +40,7 @@ class Words:
     def add(self, keys: Sequence[str]) -> None:
         """Take in keys."""
         for key in keys:
-            number, counts = len(self._sizes), dict[str, int]()
-            for word in _search_words(key):
-                counts[word] = counts.get(word, 0) + 1
+            number, counts = len(self._sizes), Counter(_search_words(key))
             for word, times in counts.items():
                 self._places.setdefault(word, array("I")).extend((number, times))
             self._sizes.append(sum(counts.values()))
@@ -93,7 +75,7 @@ def _search_words(text: str) -> list[str]:
 
 
 class Vectors:
-    """By the cosine of vectors."""
+    """Keys with numbers from 0, by the cosine of vectors."""
 
     def __init__(self, embeds: Embeds) -> None:
         self._embeds = embeds
@@ -107,6 +89,7 @@ class Vectors:
         self._fresh += keys
 
     def _embed(self) -> None:
+        # Together, as late as possible: an endpoint takes 128 texts in one request.
         if not self._fresh:
             return
         import numpy as np
@@ -135,6 +118,7 @@ class Vectors:
         import numpy as np
 
         self._size = saved["count"]
+        # Read-only and full: the next vector is written into a larger copy.
         self._rows = np.frombuffer(b64decode(saved["rows"]), dtype=np.float32).reshape(self._size, -1)
         self._fresh = self._fresh[self._size :]
 
@@ -161,10 +145,9 @@ class Vectors:
         if result.ndim != 2 or len(result) != len(texts):
             count = len(result)
             raise AgentFault(f"the embeddings gave {count} vectors for {len(texts)} texts, or some without numbers")
-        if self._rows is not None and result.shape[1] != self._rows.shape[1]:
-            raise AgentFault(
-                f"the embeddings gave vectors of {result.shape[1]} numbers, and of {self._rows.shape[1]} before"
-            )
+        size, before = result.shape[1], result.shape[1] if self._rows is None else self._rows.shape[1]
+        if size != before:
+            raise AgentFault(f"the embeddings gave vectors of {size} numbers, and of {before} before")
         if not np.isfinite(result).all():
             raise AgentFault("the embeddings gave a vector with NaN or an infinite number")
         lengths = np.linalg.norm(result, axis=1, keepdims=True)
@@ -177,6 +160,7 @@ def _top_ranked(worth: Any, k: int, *, above: float) -> Ranked:
 
     numbers = np.flatnonzero(worth > above)
     if len(numbers) > k:
+        # Only what may be among the k best is sorted: there may be a million.
         least = np.partition(worth[numbers], len(numbers) - k)[len(numbers) - k]
         numbers = numbers[worth[numbers] >= least]
     ranked = numbers[np.argsort(-worth[numbers], kind="stable")][:k]

@@ -10,18 +10,17 @@ from collections.abc import Awaitable, Generator, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
+from msgspec import structs
+
 from pytest_ltm._model.agent import Reply, TakesTurns, Usage
 from pytest_ltm._storage.errors import AgentError, AgentFault, describe_error
 from pytest_ltm.agents._capabilities import takes_user
-from pytest_ltm.agents.memory.reading import MemoryHit, Utterance
-from pytest_ltm.agents.memory.thinker import Replying
+from pytest_ltm.agents.memory.reading import MemoryHit, Reading, Role, Utterance, format_moment, read_moment
+from pytest_ltm.agents.memory.thinker import Replying, Thinker
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
-
-    from pytest_ltm.agents.memory.reading import Reading, Role
-    from pytest_ltm.agents.memory.thinker import Thinker
 
 
 VERSION = 2
@@ -30,6 +29,7 @@ PAUSE = timedelta(hours=1)
 """A longer one begins another session."""
 _PARTS, _WRITTEN = 4, 3
 _SHOWN = 80
+# Generators in place of two copies of each method: those of a store may be async or not.
 Steps: TypeAlias = "Generator[Any, Any, Any]"
 """Calls of a store, which are awaited where they have to be."""
 
@@ -53,21 +53,6 @@ class Store(Protocol):
         ...
 
 
-class CrossTalkDetector:
-    """What every conversation of one store was told, to notice where one is given what another was."""
-
-    def __init__(self) -> None:
-        self._first: dict[int, str] = {}
-
-    def add(self, text: str, user: str) -> None:
-        """Know who was told it first."""
-        self._first.setdefault(hash(text), user)
-
-    def first_told_to(self, text: str) -> str:
-        """Return who was told it first; "" if nobody was."""
-        return self._first.get(hash(text), "")
-
-
 class Stored(TakesTurns):
     """One conversation.
 
@@ -76,14 +61,10 @@ class Stored(TakesTurns):
     """
 
     def __init__(
-        self,
-        store: Any,
-        name: str,
-        thinker: Thinker,
-        reading: Reading,
-        heard: CrossTalkDetector,
+        self, store: Any, name: str, thinker: Thinker, reading: Reading, heard: dict[int, str],
         settings: Mapping[str, Any],
-    ) -> None:
+    ) -> None:  # fmt: skip
+        """`heard`: who was told a text first, by its hash; it is common to all conversations of one store."""
         self._store, self._name, self._thinker, self._reading = store, name, thinker, reading
         self._heard, self._settings = heard, settings
         self._now: datetime | None = None
@@ -100,6 +81,7 @@ class Stored(TakesTurns):
                 setattr(self, method, getattr(self, f"_{method}"))
 
     def _begin(self) -> None:
+        # Another one after each reset: what a store cannot forget is nobody's then.
         self._user = uuid.uuid4().hex
         self._said: dict[str, Utterance] = {}
         self._by_id: dict[str, Utterance] = {}
@@ -167,7 +149,7 @@ class Stored(TakesTurns):
         self._store, self._user, self._said, self._by_id = ingested
         self._lent = True
         for text in self._said:
-            self._heard.add(text, self._user)
+            self._heard.setdefault(hash(text), self._user)
 
     def _reset(self) -> Any:
         self._begin()
@@ -178,16 +160,16 @@ class Stored(TakesTurns):
 
     def _load(self, state: bytes) -> Any:
         kept = json.loads(state)
-        self._user, self._now = kept["user"], _parse_moment(kept["now"])
+        self._user, self._now = kept["user"], read_moment(kept["now"])
         self._used = Usage(**kept["used"])
-        self._said = {text: Utterance(role, text, _parse_moment(at)) for text, role, at in kept["said"]}
+        self._said = {text: Utterance(role, text, read_moment(at)) for text, role, at in kept["said"]}
         self._by_id = {key: self._said[text] for key, text in kept["ids"]}
         self._records = {key: tuple(texts) for key, texts in kept["records"].items()}
         self._keys, self._rows = kept.get("keys", {}), []
-        self._session, self._spoke, self._pending = kept["session"], _parse_moment(kept["spoke"]), []
+        self._session, self._spoke, self._pending = kept["session"], read_moment(kept["spoke"]), []
         self._unsettled = kept["unsettled"]
         for text in self._said:
-            self._heard.add(text, self._user)
+            self._heard.setdefault(hash(text), self._user)
         return self._called("load", b64decode(kept["store"]))
 
     def _written(self) -> list[tuple[str, Any, str | None]]:
@@ -231,23 +213,27 @@ class Stored(TakesTurns):
         asks = takes_user(getattr(self._store, "search", None))
         result = yield self._called("search", message, k=self._reading.k, **({"user": self._user} if asks else {}))
         self._searches += bool(self._said)
-        if result is None or isinstance(result, (str, bytes, Mapping)) or not isinstance(result, Iterable):
+        if isinstance(result, (str, bytes, Mapping)) or not isinstance(result, Iterable):
+            kind = "None" if result is None else f"a {type(result).__name__}"
             raise AgentFault(
-                f"store {self._name!r}: search() returned "
-                f"{'None' if result is None else f'a {type(result).__name__}'}; "
-                "it returns a list of texts, or of (id, text, score, at), and an empty list if it finds nothing"
+                f"store {self._name!r}: search() returned {kind}; it returns a list of texts, or of (id, text, score, "
+                "at), and an empty list if it finds nothing"
             )
-        listed = list(result)
-        if len(listed) > self._reading.k:
-            raise AgentFault(
-                f"store {self._name!r}: search(k={self._reading.k}) returned {len(listed)} memories, more than k"
-            )
-        notes = [self._note(one, number) for number, one in enumerate(listed)]
-        keys = [one[0] if isinstance(one, (tuple, list)) and len(one) == _PARTS else None for one in listed]
-        self._rows += [("found", key, note.said[0].text) for key, (note, _) in zip(keys, notes, strict=True)]
-        self._empty += bool(self._said) and not notes
-        self._found = [text for _, text in notes]
-        shown = self._reading.choose_notes([note for note, _ in notes], self._now)
+        listed, k = list(result), self._reading.k
+        if len(listed) > k:
+            raise AgentFault(f"store {self._name!r}: search(k={k}) returned {len(listed)} memories, more than k")
+        hits, found, rows = [], [], []
+        for number, one in enumerate(listed):
+            is_record = isinstance(one, (tuple, list)) and len(one) == _PARTS
+            key, text, _, at = one if is_record else (None, one, None, None)
+            said, source = self._recognize(key, text, at, one)
+            hits.append(MemoryHit(str(number), (said,)))
+            found.append(source)
+            rows.append(("found", key, said.text))
+        self._rows += rows
+        self._found = found
+        self._empty += bool(self._said) and not hits
+        shown = self._reading.choose_notes(hits, self._now)
         task = Replying(message=message, now=self._now, notes=shown, reading=self._reading)
         try:
             thought = self._thinker.think(task)
@@ -283,11 +269,12 @@ class Stored(TakesTurns):
                     self._by_id[str(key)] = saying
             yield from self._note_written([saying])
         self._said.setdefault(text, saying)
-        self._heard.add(text, self._user)
+        self._heard.setdefault(hash(text), self._user)
 
     def _flush(self) -> Steps:
         """Hand over what was said in this session since this was last done."""
         if self._pending:
+            # Emptied first: where the call fails, the session is not handed over twice.
             pending, self._pending = self._pending, []
             messages = [{"role": one.role, "content": one.text, "at": one.at} for one in pending]
             yield self._called("add_session", messages, at=pending[0].at, session=str(self._session), user=self._user)
@@ -306,6 +293,7 @@ class Stored(TakesTurns):
             if what == "deleted":
                 self._records.pop(str(key), None)
             elif what in {"added", "changed"} and isinstance(text, str):
+                # Its text is another one; what it was made of stays.
                 before = self._records.get(str(key), ())[1:] if what == "changed" else ()
                 self._records[str(key)] = (text, *before, *(saying.text for saying in said))
             else:
@@ -322,17 +310,14 @@ class Stored(TakesTurns):
         state = yield self._called("save")
         if not isinstance(state, (bytes, bytearray)):
             raise AgentFault(f"store {self._name!r} saved a {type(state).__name__}; save() returns bytes")
-        now = None if self._now is None else self._now.isoformat()
-        used = {name: getattr(self._used, name) for name in Usage.__struct_fields__}
-        said = [[one.text, one.role, one.at.isoformat() if one.at else None] for one in self._said.values()]
+        said = [[one.text, one.role, format_moment(one.at)] for one in self._said.values()]
         ids = [[key, one.text] for key, one in self._by_id.items()]
         whole = {
-            "user": self._user, "now": now, "used": used, "said": said, "ids": ids, "records": self._records,
-            "keys": self._keys,
-            "session": self._session, "spoke": None if self._spoke is None else self._spoke.isoformat(),
-            "unsettled": self._unsettled,
+            "user": self._user, "now": format_moment(self._now), "used": structs.asdict(self._used), "said": said,
+            "ids": ids, "records": self._records, "keys": self._keys, "session": self._session,
+            "spoke": format_moment(self._spoke), "unsettled": self._unsettled, "store": b64encode(state).decode(),
         }  # fmt: skip
-        return json.dumps({**whole, "store": b64encode(state).decode()}).encode()
+        return json.dumps(whole).encode()
 
     def _called(self, method: str, *values: Any, **named: Any) -> Any:
         try:
@@ -352,33 +337,29 @@ class Stored(TakesTurns):
             return error
         return AgentFault(f"store {self._name!r} raised in {method}(): {describe_error(error)}")
 
-    def _note(self, one: Any, number: int) -> tuple[MemoryHit, str]:
-        """Return what the reader is shown of a memory, and the text by which its needles are told."""
-        key, text, _, at = one if isinstance(one, (tuple, list)) and len(one) == _PARTS else (None, one, None, None)
-        added = self._by_id.get(str(key)) if key is not None else None
+    def _recognize(self, key: Any, text: Any, at: Any, one: Any) -> tuple[Utterance, str]:
+        """Return what the reader is shown of a memory that was found, and the text by which its needles are told."""
+        added = None if key is None else self._by_id.get(str(key))
         if added is None and isinstance(text, str):
             added = self._said.get(text)
-        if (record := self._records.get(str(key)) if key is not None else None) is not None:
-            shown = Utterance(
-                "", text if isinstance(text, str) else record[0], at if isinstance(at, datetime) else None
-            )
-            return MemoryHit(str(number), (shown,)), "\n".join([shown.text, *record[1:]])
+        if record := None if key is None else self._records.get(str(key)):
+            own = text if isinstance(text, str) else record[0]
+            return Utterance("", own, at if isinstance(at, datetime) else None), "\n".join([own, *record[1:]])
         if added is not None:
-            return MemoryHit(str(number), (added,)), added.text
+            return added, added.text
         if not isinstance(text, str) or not (at is None or (isinstance(at, datetime) and at.tzinfo)):
             raise AgentFault(
                 f"store {self._name!r}: search() returned {type(one).__name__} {str(one)[:_SHOWN]!r}; each is a text, "
                 "or (id, text, score, at) with an aware time or None"
             )
-        owner = self._heard.first_told_to(text)
-        if owner and owner != self._user:
+        if self._heard.get(hash(text), self._user) != self._user:
             raise AgentFault(
                 f"store {self._name!r} returned what another conversation told it: {text[:_SHOWN]!r}. Keep apart what "
                 "each user says, or give each conversation a store of its own",
                 fatal=True,
             )
         self._never.append(text)
-        return MemoryHit(str(number), (Utterance("", text, at),)), text
+        return Utterance("", text, at), text
 
 
 def run_steps(steps: Steps) -> Any:
@@ -399,7 +380,3 @@ async def _run_steps_async(steps: Steps, value: Any) -> Any:
             value = steps.send(sent)
         except StopIteration as end:
             return end.value
-
-
-def _parse_moment(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from msgspec import Struct, structs
 
@@ -61,16 +60,6 @@ class Task(Protocol[R_co]):
 _READING = NoteReading()
 
 
-@runtime_checkable
-class OffersTools(Protocol):
-    """A task for which a model may call tools."""
-
-    @property
-    def tools(self) -> Sequence[Mapping[str, Any]]:
-        """As an endpoint is told of them."""
-        ...
-
-
 class Replying(Struct, frozen=True, kw_only=True):
     """The reply to a message, from the notes and the recent messages that are shown, and nothing else."""
 
@@ -117,6 +106,7 @@ class Replying(Struct, frozen=True, kw_only=True):
 
     def by_rules(self) -> str:
         """Return what the embedded reader replies that has heard what is known, the notes, then the recent messages."""
+        # A fresh one: it knows what the prompt would show, and nothing else.
         reader = make_reader("full")()
         known = (Utterance("user", line) for line in _known_statements(self.about))
         heard = [*known, *(saying for note in self.notes for saying in note.said), *self.recent]
@@ -151,8 +141,7 @@ def _known_statements(about: str) -> list[str]:
     return [value for value in data.values() if isinstance(value, str)] if isinstance(data, dict) else []
 
 
-@dataclass(frozen=True, slots=True)
-class TaskResult(Generic[R]):
+class TaskResult(Struct, Generic[R], frozen=True):
     """What came of a task."""
 
     result: R
@@ -227,7 +216,7 @@ class Chats:
         messages = task.prompt()
         asks = self._asks()
         try:
-            answer = asks.complete(messages, **({"tools": list(task.tools)} if isinstance(task, OffersTools) else {}))
+            answer = asks.complete(messages, **({"tools": list(task.tools)} if hasattr(task, "tools") else {}))
         except AgentFault as fault:
             if asks.lost is not None:
                 fault.usage = usage_of(asks.lost, prompt=prompt_tokens(messages), reply=0)
@@ -236,14 +225,14 @@ class Chats:
         speech = self._reading(answer.text)
         if speech != answer.text:
             answer = structs.replace(answer, text=speech, thoughts=answer.thoughts or answer.text)
-        ending = answer.finish_reason, answer.thoughts
+        thoughts = answer.thoughts
         try:
-            result = task.result(answer)
-            if task.role == "reply" and result != answer.text:  # its notes
-                ending = answer.finish_reason, f"{answer.thoughts}\n\n{answer.text}".strip()
-            return TaskResult(result, used, True, *ending)
+            result, is_understood = task.result(answer), True
         except (ValueError, OverflowError):  # no JSON, or a day that no calendar has
-            return TaskResult(task.by_rules(), used, False, *ending)
+            result, is_understood = task.by_rules(), False
+        if is_understood and task.role == "reply" and result != answer.text:  # its notes
+            thoughts = f"{thoughts}\n\n{answer.text}".strip()
+        return TaskResult(result, used, is_understood, answer.finish_reason, thoughts)
 
     def turn(self) -> AbstractContextManager[object]:
         """Wait for a turn at the endpoint."""
@@ -267,11 +256,8 @@ class Chats:
 
 def prompt_tokens(messages: Sequence[Message]) -> int:
     """Return the tokens of a prompt, what stands around each message included."""
-    return sum(count_tokens(message["content"]) + FRAME + _size_of_calls(message) for message in messages)
-
-
-def _size_of_calls(message: Message) -> int:
-    return count_tokens(json.dumps(message["tool_calls"])) if "tool_calls" in message else 0
+    calls = (json.dumps(message["tool_calls"]) for message in messages if "tool_calls" in message)
+    return sum(count_tokens(message["content"]) + FRAME for message in messages) + sum(map(count_tokens, calls))
 
 
 def make_thinker(

@@ -2,53 +2,40 @@
 
 from __future__ import annotations
 
-from pytest_ltm.agents.reader.chapter_break import ChapterBreak, Passages
 from pytest_ltm.agents.reader.codes import Codes, Languages, Secrets
-from pytest_ltm.agents.reader.errands import Instructions, Reminders, TriggerResponse
-from pytest_ltm.agents.reader.facts import DelayedRecall, HowToThink, InstructionRecall, KeyValuePairs
+from pytest_ltm.agents.reader.errands import Instructions, Reminders, ShoppingList, StandingOrders, TriggerResponse
+from pytest_ltm.agents.reader.facts import (
+    DelayedRecall,
+    HowToThink,
+    InstructionRecall,
+    InventedWorlds,
+    KeyValuePairs,
+    Locations,
+)
 from pytest_ltm.agents.reader.general import Announcement, General, Jokes, Tips, Trivia
 from pytest_ltm.agents.reader.history_qa import OpenQuestions, ToldHistory
-from pytest_ltm.agents.reader.ledger import Belongings, GiftLedger, OwnFacts
 from pytest_ltm.agents.reader.notes import Ability, Appends
-from pytest_ltm.agents.reader.orders import ShoppingList, StandingOrders
-from pytest_ltm.agents.reader.person import Colours, ConflictingPersonalInformation, Names
-from pytest_ltm.agents.reader.places import InventedWorlds, Locations
-from pytest_ltm.agents.reader.plays import Restaurant, SallyAnne, SpyMeeting
+from pytest_ltm.agents.reader.people import (
+    Belongings,
+    Colours,
+    ConflictingPersonalInformation,
+    GiftLedger,
+    Names,
+    OwnFacts,
+)
+from pytest_ltm.agents.reader.stories import ChapterBreak, Passages, Restaurant, SallyAnne, SpyMeeting
 
 # In the order in which they are offered a message; the first that claims it replies.
 ABILITIES: tuple[Ability, ...] = (
-    Announcement(),
-    Trivia(),
-    Secrets(),
-    ToldHistory(),
-    Belongings(),
-    OwnFacts(),
-    Tips(),
-    Passages(),
-    Codes(),
-    StandingOrders(),
-    GiftLedger(),
-    InventedWorlds(),
-    Languages(),
-    Reminders(),
-    ConflictingPersonalInformation(),
-    HowToThink(),
-    InstructionRecall(),
-    DelayedRecall(),
-    ChapterBreak(),
-    Instructions(),
-    Jokes(),
-    Colours(),
-    SallyAnne(),
-    Names(),
-    ShoppingList(),
-    Locations(),
-    TriggerResponse(),
-    SpyMeeting(),
-    Restaurant(),
-    KeyValuePairs(),
-    OpenQuestions(),
-    General(),
-)
+    # What is about the conversation itself, or marked as what it is.
+    Announcement(), Trivia(), Secrets(), ToldHistory(),
+    # What only looks like general statements: whoever knows it takes it first.
+    Belongings(), OwnFacts(), Tips(), Passages(), Codes(), StandingOrders(), GiftLedger(), InventedWorlds(),
+    Languages(), Reminders(), ConflictingPersonalInformation(), HowToThink(), InstructionRecall(), DelayedRecall(),
+    ChapterBreak(), Instructions(), Jokes(), Colours(), SallyAnne(), Names(), ShoppingList(), Locations(),
+    TriggerResponse(), SpyMeeting(), Restaurant(), KeyValuePairs(),
+    # What nobody else understands.
+    OpenQuestions(), General(),
+)  # fmt: skip
 APPENDING = tuple(ability for ability in ABILITIES if isinstance(ability, Appends))
 """Those that may add to a reply."""

@@ -8,31 +8,17 @@ from itertools import permutations
 from operator import methodcaller
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm.agents.reader.notes import WORDS, Topic
+from pytest_ltm.agents.reader.notes import WORDS, IncomingTurn, Patterns, ReaderNotebook, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNotebook
+
+_RE = Patterns("codes")
 
 
-_NAME = r"(?-i:[A-Z]\w+)"
-_DATE = r"\d{1,2} (?-i:[A-Z][a-z]+)"
-_GREETING = lazy_pattern(
-    rf"(?:^|(?<=\] ))(?:(?:it's|this is|hi,) )?(?P<who>{_NAME})(?: (?:here|speaking|again|now))?"
-    rf"(?:, (?:on|it is) (?P<day>{_DATE}))?: ",
-    re.IGNORECASE,
-)
-_KEPT = lazy_pattern(
-    r"\b(?:in confidence|between you and me|your ears only|trusting you with this|confidentially|privately):",
-    re.IGNORECASE,
-)
-_UNTIL = lazy_pattern(rf"\b(?:before|until|from) ({_DATE})", re.IGNORECASE)
-_FRIEND = lazy_pattern(rf"\b(?:only|but|with|except) ({_NAME})", re.IGNORECASE)
-_FORGET = lazy_pattern(r"\bforget what each of us told you, and who may know\b", re.IGNORECASE)
 # How it is told, and how it is asked for.
-_THINGS = [tuple(lazy_pattern(one, re.IGNORECASE) for one in said_and_asked) for said_and_asked in WORDS["secrets"]]
+_THINGS = _RE.compile_group(WORDS["secrets"], "(?i)")
 _TOLD = "confidence"
 
 
@@ -44,36 +30,27 @@ class Secrets:
         if not turn.is_brief:
             return None
         text = turn.said or turn.text
-        if _FORGET.search(text):
-            notes.drop(_TOLD)
-            return "Forgotten."
-        greeting = _GREETING.search(text)
+        if _RE.forget.search(text):
+            return notes.drop(_TOLD)
+        greeting = _RE.greeting.search(text)
         if greeting is None:
             return None
         rest = text[greeting.end() :]
         if greeting["day"]:
             return _answer_secret(greeting["who"], _day_of_year(greeting["day"]), rest, notes)
-        return "Noted." if _note_secret(greeting["who"], rest, turn, notes) else None
+        return _note_secret(greeting["who"], rest, turn, notes)
 
 
-def _note_secret(who: str, text: str, turn: IncomingTurn, notes: ReaderNotebook) -> bool:
+def _note_secret(who: str, text: str, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
     for number, (told, _) in enumerate(_THINGS):
         if match := told.search(text):
-            until, friend = _UNTIL.search(text), _FRIEND.search(text, match.end())
-            notes.add(
-                turn,
-                _TOLD,
-                {
-                    "thing": number,
-                    "owner": who,
-                    "value": match[1],
-                    "open": _KEPT.search(text) is None,
-                    "friend": friend[1] if friend else "",
-                    "until": _day_of_year(until[1]) if until else 0,
-                },
-            )
-            return True
-    return False
+            until, friend = _RE.until.search(text), _RE.friend.search(text, match.end())
+            secret = {
+                "thing": number, "owner": who, "value": match[1], "open": _RE.kept.search(text) is None,
+                "friend": friend[1] if friend else "", "until": _day_of_year(until[1]) if until else 0,
+            }  # fmt: skip
+            return notes.add(turn, _TOLD, secret)
+    return None
 
 
 def _answer_secret(who: str, day: int, text: str, notes: ReaderNotebook) -> str | None:
@@ -84,9 +61,9 @@ def _answer_secret(who: str, day: int, text: str, notes: ReaderNotebook) -> str 
     facts = [note.content for note in notes.visible(_TOLD) if note.content["thing"] == number]
     named = [fact for fact in facts if re.search(rf"\b{fact['owner']}\b", text)]
     own = [fact for fact in facts if fact["owner"] == who]
-    fact = next(iter(named or own), None)
-    if fact is None:
+    if not (named or own):
         return "You have not told me that."
+    fact = (named or own)[0]
     allowed = fact["open"] or who in (fact["owner"], fact["friend"]) or 0 < fact["until"] <= day
     return f"It is {fact['value']}." if allowed else "I can't tell you that; I was told in confidence."
 
@@ -99,21 +76,12 @@ def _day_of_year(text: str) -> int:
         return 0
 
 
-_LANGUAGE = lazy_pattern(r"\b(?:[Ii]n|into|of|teach you) (?P<name>[A-Z]\w+)")
-_KIN = lazy_pattern(r"\bteach you (?P<name>[A-Z]\w+), which is built \w+ like (?P<other>[A-Z]\w+)")
-_QUOTED = lazy_pattern(r"(?<!\w)'([a-z]+(?: [a-z]+)*)'(?!\w)")
-
-
-class Languages(Topic):
+class Languages(Topic, kinds=("example", "kin"), about=_RE.about_languages, forgets=_RE.forgets_languages):
     """Keeps examples of languages, and puts new phrases together from their parts."""
-
-    kinds = ("example", "kin")
-    about = lazy_pattern(r"'[a-z]+ [a-z ]+'")
-    forgets = lazy_pattern(r"\bforget the languages? that I taught you\b", re.IGNORECASE)
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note examples, each a phrase and its form in either order, or answer a question for a form."""
-        named, quoted = _LANGUAGE.search(turn.text), _QUOTED.findall(turn.text)
+        named, quoted = _RE.language.search(turn.text), _RE.quoted.findall(turn.text)
         if named is None or not quoted:
             return None
         if len(quoted) == 1:
@@ -121,7 +89,7 @@ class Languages(Topic):
         pairs = [sorted(pair, key=_WORDS, reverse=True) for pair in zip(quoted[::2], quoted[1::2], strict=False)]
         if any(_WORDS(form) or not _WORDS(gloss) for gloss, form in pairs):
             return None
-        if alike := _KIN.search(turn.text):
+        if alike := _RE.kin.search(turn.text):
             notes.add(turn, "kin", [alike["name"], alike["other"]])
         for gloss, form in pairs:
             notes.add(turn, "example", [named["name"], gloss, form])
@@ -133,7 +101,7 @@ _WORDS = methodcaller("count", " ")
 
 
 def _answer_phrase(gloss: str, language: str, notes: ReaderNotebook) -> str | None:
-    examples = [note.content for note in notes.visible("example")]
+    examples = notes.contents("example")
     kin = [note.content for note in notes.visible("kin") if language in note.content]
     related = {language, *(name for names in kin for name in names)}
     return _build_form(gloss, language, [one for one in examples if one[0] in related]) if examples else None
@@ -150,7 +118,7 @@ def _build_form(gloss: str, language: str, known: Sequence[Sequence[str]]) -> st
     """Return the form of a phrase, from examples (language, phrase, form) of languages that are built alike."""
     forms = {_parse_phrase(name, one): form for name, one, form in known}
     asked, parts = _parse_phrase(language, gloss), _affixes_of(forms)
-    root = forms.get(_without_affixes(asked))
+    root = forms.get(asked._replace(said=frozenset()))
     if root is None or not asked.said <= parts.keys():
         return "I don't know: you have not told me that."
     shown = [form for phrase, form in forms.items() if phrase.said >= asked.said]
@@ -164,15 +132,11 @@ def _parse_phrase(language: str, gloss: str) -> _Phrase:
     return _Phrase(language, noun.removesuffix("s"), frozenset({*others} - {"the"} | plural))
 
 
-def _without_affixes(phrase: _Phrase) -> _Phrase:
-    return phrase._replace(said=frozenset())
-
-
 def _affixes_of(forms: Mapping[_Phrase, str]) -> dict[str, tuple[str, str]]:
     """Return the beginning or the ending that says each thing: what its example has beside the bare word."""
     entries = {}
     for phrase, form in forms.items():
-        root = forms.get(_without_affixes(phrase))
+        root = forms.get(phrase._replace(said=frozenset()))
         if root is not None and len(phrase.said) == 1 and root in form:
             before, _, after = form.partition(root)
             entries[next(iter(phrase.said))] = (before, after)
@@ -181,42 +145,29 @@ def _affixes_of(forms: Mapping[_Phrase, str]) -> dict[str, tuple[str, str]]:
 
 def _order_affixes(affixes: Sequence[str], shown: Iterable[str]) -> str:
     """Return affixes of one side in the order that one of the forms has that were shown with all of them."""
+    # All orders are tried: a word has few affixes.
     orders = ["".join(order) for order in permutations(affixes)]
     return next(
         (order for form in shown for order in orders if form.startswith(order) or form.endswith(order)), orders[0]
     )
 
 
-_CODE = lazy_pattern(r"\b[a-z]{2,8}\d{2,4}\b")
-_THING = lazy_pattern(
-    r"\b(?!(?:It|That|What|Here|There|Let|He|She)'s)(?P<owner>(?:[A-Z]\w+ )?[A-Z]\w+)'s (?P<thing>[a-z]+(?: [a-z]+)?)"
-)
-_OVER = lazy_pattern(
-    r"\b(?:no longer|any more|anymore|used to|was once|is over|has been changed|was changed|don't use)\b"
-)
-_SAME = lazy_pattern(r"\b(?:code|opens?|type|works)\b")
 _BOTH = 2
+_VERBS = frozenset(WORDS["behind a thing"].split())
 
 
-class Codes(Topic):
+class Codes(Topic, kinds=("code",), about=_RE.about_codes, forgets=_RE.forgets_codes):
     """Keeps what is said of codes, and looks up that of a thing, also by things that have the same one."""
-
-    kinds = ("code",)
-    about = lazy_pattern(r"'s [a-z]")
-    forgets = lazy_pattern(r"\bforget all the codes\b", re.IGNORECASE)
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a code or that two are the same, or answer a question once anything of the kind was told."""
-        things = [(match["owner"], match["thing"]) for match in _THING.finditer(turn.text)]
-        codes = _CODE.findall(turn.text)
-        linked = not codes and len(things) == _BOTH and _SAME.search(turn.text) is not None
+        things = [(match["owner"], match["thing"]) for match in _RE.thing.finditer(turn.text)]
+        codes = _RE.code.findall(turn.text)
+        linked = not codes and len(things) == _BOTH and _RE.same.search(turn.text) is not None
         if things and (len(codes) == 1 or linked):
-            if not _OVER.search(turn.text):
-                notes.add(turn, "code", [things, codes])
-            return "Noted."
-        if len(things) == 1 and not codes and next(notes.visible("code"), None):
-            return _code_of(*things[0], [note.content for note in notes.visible("code")])
-        return None
+            return "Noted." if _RE.over.search(turn.text) else notes.add(turn, "code", [things, codes])
+        known = notes.contents("code") if len(things) == 1 and not codes else None
+        return _code_of(*things[0], known) if known else None
 
 
 def _code_of(owner: str, thing: str, known: Sequence[Sequence[Sequence[Sequence[str]]]]) -> str:
@@ -255,10 +206,3 @@ def _named_alike(one: str, other: str) -> bool:
 def _is_short_form(name: Sequence[str], longer: Sequence[str]) -> bool:
     """Return whether both begin alike, and a second word belongs to the sentence rather than to the name."""
     return name[0] == longer[0] and (len(name) == 1 or len(longer) == 1 or bool({name[1], longer[1]} & _VERBS))
-
-
-# What follows a thing's name without being part of it.
-_VERBS = frozenset((
-    "is", "opens", "takes", "needs", "used", "was", "with", "has", "now", "also", "too", "have", "the", "what", "you",
-    "type", "and", "no", "please", "opened", "took", "needed", "until", "in", "by", "which", "whatever", "same",
-))  # fmt: skip

@@ -1,15 +1,15 @@
-"""What the user wants done: a quote appended, a rule followed, a reminder added once it is due."""
+"""What the user wants done: quotes appended, rules followed, reminders added once due, lists and lines to order."""
 
 from __future__ import annotations
 
 import html
+import json
 import re
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._language.numbers import NUMBERS
-from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm.agents.reader.notes import COMMON, WORDS, Topic, first_match
+from pytest_ltm.agents.reader.notes import COMMON, SMALL_NUMBERS, WORDS, Patterns, Topic, first_match
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,90 +17,65 @@ if TYPE_CHECKING:
     from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNotebook
 
 
-_WANTED = lazy_pattern(
-    r"\b(?:remind me|give me a nudge|tell me)(?P<when> [^.!?]*?)? to (?P<task>[a-z]+ the (?P<thing>[a-z]+))",
-    re.IGNORECASE,
-)
-_ABOUT = lazy_pattern(r"\bthe reminder about the (\w+)", re.IGNORECASE)
-_OFF = lazy_pattern(r"\b(?:cancel|drop|forget|scrap) the reminder\b", re.IGNORECASE)
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_DAY = lazy_pattern(rf"\b(?:every|each) ({'|'.join(_DAYS)})\b")
-_EVERY = lazy_pattern(r"\bevery (\d+) minutes\b|\beach time (\d+) minutes\b")
-_CLOCK = lazy_pattern(
-    r"\b(?P<hour>\d{1,2}):(?P<minute>\d\d)(?: (?P<half>[ap]m))?"
-    r"|\b(?P<past>half past )?(?P<word>[a-z]+) in the (?P<part>morning|evening)"
-)
+_IN_WORDS = "second third fourth fifth sixth seventh eighth ninth tenth".split()  # noqa: SIM905
+_RE = Patterns("errands", DAYS=_DAYS, ORDINALS=_IN_WORDS)
 _LENGTHS = {
-    "three quarters of an hour": 45,
-    "an hour and a half": 90,
-    "two and a half hours": 150,
-    "a day and two hours": 1560,
-}
-_LENGTH = lazy_pattern(r"\b(\w+) (minutes?|hours?)\b")
+    "three quarters of an hour": 45, "an hour and a half": 90, "two and a half hours": 150, "a day and two hours": 1560,
+}  # fmt: skip
 
 
-class Reminders(Topic):
+class Reminders(Topic, kinds=("reminder", "reminded"), about=_RE.about_reminders, forgets=_RE.forgets_reminders):
     """Keeps what it is to remind of and when, and adds to a reply what has become due since it replied last."""
-
-    kinds = ("reminder", "reminded")
-    about = lazy_pattern(r"\b(?:remind|reminders?|nudge|tell me)\b", re.IGNORECASE)
-    forgets = lazy_pattern(r"\bforget all reminders\b", re.IGNORECASE)
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a reminder that is wanted, moved or called off."""
         if turn.now is None:
             return None
-        about, wanted = _ABOUT.search(turn.text), _WANTED.search(turn.text)
+        about, wanted = _RE.about.search(turn.text), _RE.wanted.search(turn.text)
         if about is not None:
-            when = {} if _OFF.search(turn.text) else _named_moment(turn.text.lower(), turn.now)
-            notes.add(turn, "reminder", {"thing": about[1], "when": when})
-            return "As you wish."
+            when = {} if _RE.off.search(turn.text) else _named_moment(turn.text.lower(), turn.now)
+            return notes.add(turn, "reminder", {"thing": about[1], "when": when}, "As you wish.")
         when = _named_moment(turn.text.lower(), turn.now) if wanted else {}
         if wanted is None or not when:
             return None
-        notes.add(turn, "reminder", {"thing": wanted["thing"], "task": wanted["task"], "when": when})
-        return "I will."
+        return notes.add(turn, "reminder", {"thing": wanted["thing"], "task": wanted["task"], "when": when}, "I will.")
 
     def appendix(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Return what is due, if it can still be seen and no reply since has told it."""
         if turn.now is None:
             return None
-        values: dict[str, float] = {note.content: note.time or 0.0 for note in reversed([*notes.visible("reminded")])}
-        due = []
-        # The things that a reminder is still wanted of, with the task, its moments, and since
-        # when.
+        last = {note.content: note.time or 0.0 for note in reversed([*notes.visible("reminded")])}
+        # The newest that was said of each thing: the moments, and since when; no moments: it was called off.
         newest: dict[str, tuple[Mapping[str, Any], float]] = {}
         tasks: dict[str, str] = {}
-        for note in reversed(list(notes.visible("reminder"))):
+        for note in reversed([*notes.visible("reminder")]):
             newest[note.content["thing"]] = note.content["when"], note.time or 0.0
             if "task" in note.content:
                 tasks[note.content["thing"]] = note.content["task"]
-        for thing, task, when, since in (
-            (thing, tasks.get(thing, f"see to the {thing}"), when, since)
-            for thing, (when, since) in newest.items()
-            if when
-        ):
-            if _falls_between(when, max(since, values.get(thing, since)), turn.now):
+        due = []
+        for thing, (when, since) in newest.items():
+            if when and _falls_between(when, max(since, last.get(thing, since)), turn.now):
                 notes.add(turn, "reminded", thing)
-                due.append(f"It is time to {task}.")
+                due.append(f"It is time to {tasks.get(thing, f'see to the {thing}')}.")
         return " ".join(due) or None
 
 
 def _falls_between(when: Mapping[str, Any], since: float, now: float) -> bool:
     """Return whether a moment of it falls after one time and not after another."""
     first, every = when["first"], when["every"]
-    return bool(
-        since < first <= now if not every else first <= now and (now - first) // every > (since - first) // every
-    )
+    if not every:
+        return bool(since < first <= now)
+    return bool(first <= now and (now - first) // every > (since - first) // every)
 
 
 def _named_moment(text: str, now: float) -> dict[str, float]:
     """Return the first moment that a text names, and after how many seconds it comes again, 0: never."""
-    often, weekly = _EVERY.search(text), _DAY.search(text)
+    often, weekly = _RE.every.search(text), _RE.day.search(text)
     if often:
         every = 60.0 * int(often[1] or often[2])
         return {"first": now + every, "every": every}
-    clock = _CLOCK.search(text)
+    clock = _RE.clock.search(text)
     if clock is None:
         minutes = _minutes_in(text)
         return {"first": now + 60.0 * minutes, "every": 0.0} if minutes else {}
@@ -127,32 +102,10 @@ def _minutes_in(text: str) -> int:
     known = next((minutes for said, minutes in _LENGTHS.items() if said in text), 0)
     if known:
         return known
-    for number, unit in _LENGTH.findall(text):
+    for number, unit in _RE.length.findall(text):
         if number.isdecimal() or number in NUMBERS:
             return int(NUMBERS.get(number, 0) or number) * (60 if unit.startswith("hour") else 1)
     return 0
-
-
-_QUOTED = (
-    lazy_pattern(r"\"(.{8,600})\"", re.DOTALL),
-    lazy_pattern(r"[“„](.{8,600})[”“]", re.DOTALL),
-    lazy_pattern(r"(?<!\w)['‘](.{8,600})['’](?!\w)", re.DOTALL),
-)
-_SIGNED = lazy_pattern(r"\s*[-–—]\s*\S")
-_A_QUOTE = lazy_pattern(
-    r"\b(?:quote|quotation|line|words|saying|sentence|what I made|my (?:play|novel|sketch|second act)|I am writing)\b",
-    re.IGNORECASE,
-)
-_NAME = lazy_pattern(r"(?<=[^.!?:]\s)[A-Z][\w.’-]+(?:\s+(?:[a-z]{2,3}\s+)?[A-Z][\w.’-]*)*")
-_ADD = lazy_pattern(r"\b(?:append|add|attach|recite|put|include|write)\b", re.IGNORECASE)
-_REPLY = lazy_pattern(r"\b(?:repl(?:y|ies)|responses?|messages?|statements?|answers?)\b", re.IGNORECASE)
-_FORGET = lazy_pattern(r"^[^\"'“]{0,60}\b(?:forget|disregard|cancel)\b", re.IGNORECASE)
-_IN_WORDS = "second third fourth fifth sixth seventh eighth ninth tenth".split()  # noqa: SIM905
-_ORDINAL = lazy_pattern(
-    rf"\b(\d{{1,4}})(?:st|nd|rd|th)\b|\breply number (\d{{1,4}})\b|\bnext (\d{{1,4}})\b|\b({'|'.join(_IN_WORDS)})\b",
-    re.IGNORECASE,
-)
-_LATER = lazy_pattern(r"\bnew message\b|\bafter the next\b", re.IGNORECASE)
 
 
 class Instructions:
@@ -162,7 +115,11 @@ class Instructions:
         """Note a quote or an instruction, drop instructions on request."""
         if not turn.is_brief:
             return None
-        return _note_quote(turn, notes) or _forget_errand(turn, notes) or _note_instruction(turn, notes)
+        if quoted := _note_quote(turn, notes):
+            return quoted
+        if all(pattern.search(turn.text) for pattern in (_RE.forget, _RE.add, _RE.reply)):
+            return notes.drop("instruction")
+        return _note_instruction(turn, notes)
 
     def appendix(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Return the quote that is due now, if instruction and quote can both still be seen."""
@@ -172,90 +129,63 @@ class Instructions:
         return None
 
 
-def _forget_errand(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-    if not (_FORGET.search(turn.text) and _ADD.search(turn.text) and _REPLY.search(turn.text)):
-        return None
-    notes.drop("instruction")
-    return "Forgotten."
-
-
 def _note_instruction(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
     """Note which reply the quote belongs to; the reply to the instruction counts unless it says otherwise."""
     words = turn.text
-    number = _ORDINAL.search(words)
-    if number is None or not (_ADD.search(words) and _A_QUOTE.search(words) and _REPLY.search(words)):
+    number = _RE.ordinal.search(words)
+    if number is None or not (_RE.add.search(words) and _RE.a_quote.search(words) and _RE.reply.search(words)):
         return None
     count_text = next(count_text for count_text in number.groups() if count_text)
     nth = int(count_text) if count_text.isdigit() else _IN_WORDS.index(count_text.lower()) + 2
-    due = turn.position + (nth if _LATER.search(words) else nth - 1)
-    notes.add(turn, "instruction", {"due": due, "text": words})
-    return "I will."
+    due = turn.position + (nth if _RE.later.search(words) else nth - 1)
+    return notes.add(turn, "instruction", {"due": due, "text": words}, "I will.")
 
 
 def _note_quote(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-    match = first_match(_QUOTED, turn.text)
+    match = first_match(_RE["quoted"], turn.text)
     if match is None:
         return None
     rest = f"{turn.text[: match.start()]}{turn.text[match.end() :]}"
-    signed = match.start() == 0 and _SIGNED.match(turn.text, match.end())
-    author = max(_NAME.findall(rest), key=len, default="")
-    if not author or not (signed or _A_QUOTE.search(rest)):
+    signed = match.start() == 0 and _RE.signed.match(turn.text, match.end())
+    author = max(_RE.name.findall(rest), key=len, default="")
+    if not author or not (signed or _RE.a_quote.search(rest)):
         return None
-    notes.add(turn, "quote", {"author": author, "quote": match.group(1)})
-    return "Noted."
+    return notes.add(turn, "quote", {"author": author, "quote": match.group(1)})
 
 
 def _quote_by(order: str, notes: ReaderNotebook) -> str | None:
     """Return the newest quote whose author the instruction names; the newest of all if it names none of them."""
-    quotes = [note.content for note in notes.visible("quote")]
+    quotes = notes.contents("quote")
     named = [quote for quote in quotes if quote["author"] in order]
-    return next((str(quote["quote"]) for quote in named or ([] if _NAME.search(order) else quotes)), None)
+    return next((str(quote["quote"]) for quote in named or ([] if _RE.name.search(order) else quotes)), None)
 
 
 # --- Rules such as "whenever I mention X, say Y": kept, and followed when a message is about X.
 
-_RULE = lazy_pattern(
-    r"\b(?:whenever|each time(?: that)?|every time(?: that)?|as soon as)\s+(?P<when>I\b.{2,200}?),?\s+"
-    r"(?:then |please |you |just |are to |I want you to )*"
-    r"(?:say|reply with|answer with)\b[^\"':]{0,30}:\s*(?P<quote>[\"'])(?P<say>.{3,400})(?P=quote)\s*$",
-    re.IGNORECASE | re.DOTALL,
-)
-# Begins what somebody else says in a play of roles: rules are for what the user says.
-_ELSE = lazy_pattern(r"[A-Z][a-z]+: ")
-_MENTION = lazy_pattern(r"\bmention (?:the |my )?(.+)", re.IGNORECASE | re.DOTALL)
-_MEANT = [(lazy_pattern(waits), lazy_pattern(means)) for waits, means in WORDS["rules"].items()]
-_WORD_QUOTED = lazy_pattern(r"'([^']+)'")
-_WORD = lazy_pattern(r"[^\W\d_]+")
-_RUNS = lazy_pattern(r"(.)\1+")
+_MEANT = _RE.compile_group([list(both) for both in WORDS["rules"].items()])
 # The least share of a message's telling words that the rule names too, where it does not say "mention".
 _ABOUT_IT = 0.25
 # Characters of the longest message that is held against rules that do not say "mention".
 _SHORT = 120
 
 
-class TriggerResponse(Topic):
+class TriggerResponse(Topic, kinds=("rule",), forgets=_RE.forgets_trigger_response):
     """Keeps rules and says the sentence of the newest one that a message is about."""
-
-    kinds = ("rule",)
-    forgets = lazy_pattern(
-        r"^\W*(?:\w+ ){0,3}?(?:cancel|forget|drop|disregard)\b.*\bsay\b.*\bwhenever\b", re.IGNORECASE
-    )
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a rule, or follow one."""
-        match = _RULE.search(html.unescape(turn.text))
+        match = _RE.rule.search(html.unescape(turn.text))
         if match is not None:
-            notes.add(turn, "rule", {"when": match["when"], "say": match["say"]})
-            return "I will."
-        if _ELSE.match(turn.text):
+            return notes.add(turn, "rule", {"when": match["when"], "say": match["say"]}, "I will.")
+        if _RE.another_speaks.match(turn.text):
             return None
-        rules = (note.content for note in notes.visible("rule"))
+        rules = notes.contents("rule")
         return next((rule["say"] for rule in rules if _matches_rule(rule["when"], turn.text)), None)
 
 
 def _matches_rule(when: str, text: str) -> bool:
     """Tell whether a message is what a rule waits for."""
-    mention = _MENTION.search(when)
+    mention = _RE.mention.search(when)
     if mention is not None:
         return re.search(rf"\b{re.escape(mention[1].strip())}\b", text, re.IGNORECASE) is not None
     if len(text) > _SHORT:
@@ -263,19 +193,147 @@ def _matches_rule(when: str, text: str) -> bool:
     for waits, means in _MEANT:
         if waits.search(when):
             return means.search(text) is not None
-    quoted = _WORD_QUOTED.findall(when)
+    quoted = _RE.word_quoted.findall(when)
     if quoted:
-        return _squeeze_letters(quoted[0]) in {_squeeze_letters(word) for word in _WORD.findall(text)}
+        return _squeeze_letters(quoted[0]) in {_squeeze_letters(word) for word in _RE.word.findall(text)}
     spoken_words, wanted = _telling_words(text), _telling_words(when)
     return bool(spoken_words) and len(spoken_words & wanted) >= _ABOUT_IT * len(spoken_words)
 
 
 def _squeeze_letters(word: str) -> str:
     """Return the letters of a word, those in a row once: `Achooo!` and `achoo` are the same."""
-    return _RUNS.sub(r"\1", "".join(_WORD.findall(word)).lower())
+    return _RE.runs.sub(r"\1", "".join(_RE.word.findall(word)).lower())
 
 
 def _telling_words(text: str) -> frozenset[str]:
     return frozenset(
-        re.sub(r"(?:ing|s)$", "", word) for word in _WORD.findall(text.lower()) if word not in COMMON["rule"]
+        re.sub(r"(?:ing|s)$", "", word) for word in _RE.word.findall(text.lower()) if word not in COMMON["rule"]
     )
+
+
+_ORDERS = Patterns("orders", NUMBERS=SMALL_NUMBERS, WORDS=list(SMALL_NUMBERS)[:9])
+
+# Characters of the longest message that is about the list without a word of it.
+_SHORT_CHANGE = 110
+
+
+class ShoppingList(
+    Topic, kinds=("shopping",), forgets=_ORDERS.forgets_shopping_list, forgotten="Your shopping list is empty."
+):
+    """Keeps every change of the list and answers with what they come to."""
+
+    def claims(self, text: str) -> bool:
+        """Return whether a message is about the list, or speaks of a number of things as people do of one."""
+        spoken = len(text) <= _SHORT_CHANGE and _ORDERS.spoken.search(text) and _ORDERS.changes.search(text)
+        return bool(spoken) or _ORDERS.known.search(text) is not None
+
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+        """Note a change, or tell the list."""
+        if _ORDERS.asked.search(turn.text):
+            shopping: dict[str, int] = {}
+            last = ""
+            for note in reversed(list(notes.visible("shopping"))):
+                kind, named, number = note.content
+                last = item = named or last
+                before = shopping.get(item, 0)
+                shopping[item] = {"more": before + number, "less": before - number, "set": number, "none": 0}[kind]
+                if shopping[item] <= 0 or not item:
+                    del shopping[item]
+            return json.dumps([{"item": item, "quantity": number} for item, number in shopping.items()])
+        change = _list_change(turn.text)
+        if change is None:
+            return None
+        return notes.add(turn, "shopping", change)
+
+
+def _list_change(text: str) -> list[str | int] | None:
+    """Return the kind of change, the item in the singular, and the number; None if the text tells none.
+
+    The item is "" where the text speaks of what was named before.
+    """
+    if out := _ORDERS.out_of.search(text):
+        return ["more", _singular_item(out[1]), SMALL_NUMBERS.get(out[2].lower()) or int(out[2])]
+    counted = _ORDERS.counted.search(text) or _ORDERS.count.search(text)
+    if counted is None or counted.group(counted.lastindex or 1).lower() == "list":
+        whole = first_match(_ORDERS["all_of"], text) if _ORDERS.none_left.search(text) else None
+        return ["none", _singular_item(whole.group(1)), 0] if whole else None
+    alone = counted.re.pattern == _ORDERS.count.pattern
+    word, item = (counted[1] or counted[2], "") if alone else (counted[1], _singular_item(counted[2]))
+    number = SMALL_NUMBERS.get(word.lower()) or (int(word) if word.isdigit() else 0)
+    kind = "set" if _ORDERS.set.search(text) else "less" if _ORDERS.off.search(text) else "more"
+    return [kind, item, number] if number else None
+
+
+def _singular_item(item: str) -> str:
+    name = item.strip().lower()
+    return name[:-1] if name.endswith("s") and not name.endswith("ss") else name
+
+
+_GIVEN, _NAMED = _ORDERS["given"], _ORDERS["named"]
+_SORTS = {sort: frozenset(words.split()) for sort, words in WORDS["sorts"].items()}
+_WAYS = {
+    "opens": "{w}:", "mentions": "{w}", "brackets": "[{w}]", "capitals": "{W}", "stars": "*{w}*", "tag": "#{w}",
+    "closes": "{w}",
+}  # fmt: skip
+
+
+class StandingOrders(Topic, kinds=("order",), about=_ORDERS.about_orders, forgets=_ORDERS.forgets_orders):
+    """Keeps what is said of orders for lines, and writes a line as those want it that hold."""
+
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+        """Note an order or what becomes of it, or write a line."""
+        text = turn.text
+        task = _ORDERS.task.search(text)
+        if task is not None and not any(given.search(text) for given in _GIVEN.values()):
+            return _compose_line(task["thing"], _orders_in_force(task["thing"], task["place"], notes))
+        # What lines an order is for: "every", or what they are about, or for; "" if a text does
+        # not say.
+        match = _ORDERS.when.search(text)
+        when = "every" if _ORDERS.every.search(text) else match["what"].lower() if match else ""
+        for kind, given in _GIVEN.items():
+            if when and (match := given.search(text)):
+                return notes.add(turn, "order", {"kind": kind, "word": match[1], "when": when}, "I will.")
+        change = _changed_order(text, when, notes)
+        if change is None:
+            return None
+        return notes.add(turn, "order", change)
+
+
+def _changed_order(text: str, when: str, notes: ReaderNotebook) -> dict[str, str] | None:
+    """Return what a text says of an order that was given before, by its kind or by its word."""
+    known = {word: note.content["kind"] for note in notes.visible("order") if (word := note.content.get("word"))}
+    if not known:
+        return None
+    named = [kind for kind, label in _NAMED.items() if label.search(text)]
+    named += [known[word] for word in _ORDERS.word.findall(text) if word in known]
+    if not named:
+        return None
+    change = {"kind": named[0]}
+    if _ORDERS.dropped.search(text) or _ORDERS.back.search(text):
+        change["revoked"] = "" if _ORDERS.stays.search(text) or _ORDERS.back.search(text) else "yes"
+    elif when:
+        change["when"] = when
+    elif new := _ORDERS.new.search(text):
+        change["word"] = new["new"] or new["taken"]
+    return change
+
+
+def _orders_in_force(thing: str, place: str, notes: ReaderNotebook) -> dict[str, str]:
+    """Return the words of the orders that hold in a line about this, for that, by their kinds."""
+    orders: dict[str, dict[str, str]] = {}
+    for note in reversed(list(notes.visible("order"))):
+        orders.setdefault(note.content["kind"], {}).update(note.content)
+    fits = {"every", place.lower(), *(sort for sort, words in _SORTS.items() if thing.lower() in words)}
+    return {
+        kind: order["word"]
+        for kind, order in orders.items()
+        if order.get("when") in fits and "word" in order and not order.get("revoked")
+    }
+
+
+def _compose_line(thing: str, orders: dict[str, str]) -> str:
+    by_kind = {
+        kind: way.format(w=orders[kind], W=orders[kind].upper()) for kind, way in _WAYS.items() if kind in orders
+    }
+    first, last = by_kind.pop("opens", ""), by_kind.pop("closes", "")
+    return " ".join(part for part in (first, f"so much for {thing},", *by_kind.values(), last) if part)

@@ -1,4 +1,4 @@
-"""Facts, steps, rules and registers that are told once and asked for later."""
+"""Facts, steps, rules, registers, places and invented worlds: told once, and asked for later."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import json
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
-from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm.agents.reader.notes import WORDS, Topic, nearest_line, note_stems
+from pytest_ltm._language.numbers import NUMBERS
+from pytest_ltm.agents.reader.notes import WORDS, Patterns, Topic, first_match, nearest_line, note_stems
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -15,17 +15,11 @@ if TYPE_CHECKING:
     from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNotebook
 
 
-_WORLD = lazy_pattern(
-    r"\bfictional world\b|\b(?:a made-up country|an imaginary kingdom|my invented island)\b", re.IGNORECASE
-)
-_NAMED = lazy_pattern(r"\bthe fictional world(?: of \w+)?(?:[.:, ]+|$)", re.IGNORECASE)
-_FORGET = lazy_pattern(r"\bforget\b.{0,60}\bfictional world\b|\bforget all of the facts\b", re.IGNORECASE)
-_HEADING = lazy_pattern(r"[^:\n]*:(?=\s)")
-_BULLET = lazy_pattern(r"^[-*•]\s+")
-_BETWEEN = lazy_pattern(r"; | / | \+ |(?<=[.!])\s+")
-_THERE = lazy_pattern(r"\b(?:there|they|their|them)\b", re.IGNORECASE)
-_PROPER = lazy_pattern(r"(?<=\s)[A-Z]\w{3,}")
-_WAITER = lazy_pattern(r"\s*waiter\b", re.IGNORECASE)
+_ENDS = {
+    "cheapest": ("price", 1), "dearest": ("price", -1), "newest": ("age", 1), "oldest": ("age", -1),
+    "lightest": ("weight", 1), "heaviest": ("weight", -1), "nearest": ("distance", 1), "farthest": ("distance", -1),
+}  # fmt: skip
+_RE = Patterns("facts", ENDS=_ENDS)
 _FEWEST, _BOTH = 2, 2
 _LONGEST = 20_000
 # Characters of the longest question that does not say what it is about; of one about steps twice as many.
@@ -42,21 +36,18 @@ class DelayedRecall:
         """Note facts, answer a question, forget on request."""
         if len(turn.text) > _LONGEST:
             return None
-        if not _WORLD.search(turn.text):
+        if not _RE.world.search(turn.text):
             return _asked_of_world(turn, notes)
-        if _FORGET.search(turn.text):
-            notes.drop("world")
-            return "Forgotten."
+        if _RE.forget.search(turn.text):
+            return notes.drop("world")
         heading, facts = _listed_facts(turn.text)
         if len(facts) >= _FEWEST:
-            notes.add(turn, "world", {"heading": heading, "facts": facts})
-            return "Noted."
+            return notes.add(turn, "world", {"heading": heading, "facts": facts})
         if not turn.is_brief:
             return None
         world = notes.newest("world")
-        return (
-            nearest_line(_NAMED.sub(" ", turn.text), world.content["facts"]) if world else "I do not know that world."
-        )
+        question = _RE.named.sub(" ", turn.text)
+        return nearest_line(question, world.content["facts"]) if world else "I do not know that world."
 
 
 def _listed_facts(text: str) -> tuple[str, list[str]]:
@@ -64,55 +55,46 @@ def _listed_facts(text: str) -> tuple[str, list[str]]:
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     if len(lines) > _FEWEST:
         return (lines[0], lines[1:]) if lines[0].endswith(":") else ("", lines)
-    heading = _HEADING.match(text)
+    heading = _RE.heading.match(text)
     if heading is None or "?" in text:
         return "", []
-    return heading[0], _BETWEEN.split(text[heading.end() :].strip())
+    return heading[0], _RE.between.split(text[heading.end() :].strip())
 
 
 def _is_question(text: str, most: int) -> bool:
-    return len(text) <= most and text.rstrip().endswith("?") and not _WAITER.match(text)
+    return len(text) <= most and text.rstrip().endswith("?") and not _RE.waiter.match(text)
 
 
 def _asked_of_world(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
     """Return the fact that a question is about which does not say that it is about a world."""
     if not _is_question(turn.text, _SHORT) or (world := notes.newest("world")) is None:
         return None
-    heading, facts = world.content["heading"], [_BULLET.sub("", fact) for fact in world.content["facts"]]
-    names = [name for name in _PROPER.findall(turn.text) if name in heading]
+    heading, facts = world.content["heading"], [_RE.bullet.sub("", fact) for fact in world.content["facts"]]
+    names = [name for name in _RE.proper.findall(turn.text) if name in heading]
     question = re.sub("|".join(names) or "$", "", turn.text)
     text = nearest_line(question, facts)
-    enough = 1 if names or _THERE.search(question) else _BOTH
+    enough = 1 if names or _RE.there.search(question) else _BOTH
     return text if len(note_stems(question) & note_stems(text)) >= enough else None
 
 
 # --- Entries of a register: which code holds which, followed to the end.
 
 _LARGEST = 200_000
-_CODE = r"(?-i:[a-z]{4}\d\d)"
-_ENTRY = lazy_pattern(rf"[^?]*?\b({_CODE})\b[^?]*?\b({_CODE})\b[^?]*", re.IGNORECASE)
-_ASKED = lazy_pattern(rf"\b({_CODE}|[0-9a-f]{{32}})\b")
-_REGISTER = lazy_pattern(r"\{\s*\"[^{}]*\}\s*$")
 
 
-class KeyValuePairs(Topic):
+class KeyValuePairs(Topic, kinds=("entry",), about=_RE.about_key_value_pairs, forgets=_RE.forgets_key_value_pairs):
     """Notes entries and looks them up, on and on."""
-
-    kinds = ("entry",)
-    about = lazy_pattern(rf"\bregister\b|\b(?:{_CODE}|[0-9a-f]{{32}})\b")
-    forgets = lazy_pattern(r"\bforget the register\b", re.IGNORECASE)
 
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a whole register, or do what one says of an entry."""
-        match = _REGISTER.search(turn.text) if len(turn.text) <= _LARGEST else None
+        match = _RE.register.search(turn.text) if len(turn.text) <= _LARGEST else None
         return _register_entry(match[0], turn, notes) if match else super().respond(turn, notes)
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note an entry, or follow the entries that can still be seen."""
-        if entry := _ENTRY.fullmatch(turn.text.lower()):
-            notes.add(turn, "entry", entry.groups())
-            return "Noted."
-        asked = _ASKED.search(turn.text.lower())
+        if entry := _RE.entry.fullmatch(turn.text.lower()):
+            return notes.add(turn, "entry", entry.groups())
+        asked = _RE.asked.search(turn.text.lower())
         return _follow_codes(asked[1], notes) if asked else None
 
 
@@ -132,6 +114,7 @@ def _follow_codes(key: str, notes: ReaderNotebook) -> str:
     for note in notes.visible("entry"):
         entries.setdefault(*note.content)
     code = entries.pop(key, None)
+    # Taken out as it goes: a register may lead in a circle.
     while code in entries:
         code = entries.pop(code)
     return code or "I do not know."
@@ -139,20 +122,7 @@ def _follow_codes(key: str, notes: ReaderNotebook) -> str:
 
 # --- Numbered steps of instructions, and questions about them: by number, by order, or by what they say.
 
-_STEP = lazy_pattern(r"^Step (\d{1,3}): *(\S.*)$", re.MULTILINE)
-_INLINE = lazy_pattern(r"[:;,] \(?(\d{1,3})\) (.{2,200}?)(?=[;,] \(?\d{1,3}\) |\.?$)")
-_MANUAL = lazy_pattern(
-    r"\bStep 1:|\b(?:instructions|steps|how it works|get it going|start it|run the)\b", re.IGNORECASE
-)
-_FRAME = lazy_pattern(r"[^.:?]*\b(?:the|my|our|this) [A-Z]\w+(?: [a-z]+){2}\b[^.:?]*[.:] ")
-_FORGET_STEPS = lazy_pattern(r"\bforget\b.{0,60}\binstructions\b", re.IGNORECASE)
-_BY_NUMBER = lazy_pattern(r"\bstep (\d{1,3})\b", re.IGNORECASE)
-_BY_ORDINAL = lazy_pattern(r"\b(\w{1,12}) step\b", re.IGNORECASE)
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
-_NUMBER = lazy_pattern(r"\bnumber\b", re.IGNORECASE)
-_AFTER = lazy_pattern(r"\b(?:directly|next step|you do) after\b|\bthe next step\?")
-_BEFORE = lazy_pattern(r"\b(?:directly|last step) before\b")
-_OF_STEPS = lazy_pattern(r"\bsteps?\b|\bdirectly (?:after|before)\b")
 _FEWEST_STEPS, _ENOUGH = 3, 2
 
 
@@ -167,16 +137,14 @@ class InstructionRecall:
         """Note instructions, answer a question, forget on request."""
         if len(turn.text) > _LONGEST:
             return None
-        matches = _STEP.findall(turn.text) or _INLINE.findall(turn.text)
-        if len(matches) >= _FEWEST_STEPS and _MANUAL.search(turn.text[: turn.text.index(matches[1][1])]):
-            notes.add(turn, "steps", [text for _, text in matches])
-            return "Noted."
-        if turn.is_brief and _FORGET_STEPS.search(turn.text):
-            notes.drop("steps")
-            return "Forgotten."
+        matches = _RE.step.findall(turn.text) or _RE.inline.findall(turn.text)
+        if len(matches) >= _FEWEST_STEPS and _RE.manual.search(turn.text[: turn.text.index(matches[1][1])]):
+            return notes.add(turn, "steps", [text for _, text in matches])
+        if turn.is_brief and _RE.forget_steps.search(turn.text):
+            return notes.drop("steps")
         if not _is_question(turn.text, 2 * _SHORT):
             return None
-        framed, newest = _FRAME.match(turn.text), notes.newest("steps")
+        framed, newest = _RE.frame.match(turn.text), notes.newest("steps")
         if newest is None:
             return "I do not have those instructions." if framed and "instructions" in framed[0] else None
         question = turn.text[framed.end() :] if framed else turn.text
@@ -187,99 +155,76 @@ class InstructionRecall:
 
 def _question_fits_steps(question: str, steps: Sequence[str]) -> bool:
     asked = note_stems(question)
-    return bool(_OF_STEPS.search(question)) or max(len(asked & note_stems(step)) for step in steps) >= _ENOUGH
+    return bool(_RE.of_steps.search(question)) or max(len(asked & note_stems(step)) for step in steps) >= _ENOUGH
 
 
 def _answer_step(question: str, steps: Sequence[str]) -> str:
     number = len(steps)
-    named = [int(digits) for digits in _BY_NUMBER.findall(question)]
-    for word in map(str.lower, _BY_ORDINAL.findall(question)):
+    named = [int(digits) for digits in _RE.by_number.findall(question)]
+    for word in map(str.lower, _RE.by_ordinal.findall(question)):
         named += [_ORDINALS.index(word) + 1] if word in _ORDINALS else [number] if word == "final" else []
     at = next((place - 1 for place in named if 1 <= place <= number), None)
     if at is not None:
         return steps[at]
     at = steps.index(nearest_line(question, steps))
-    if _NUMBER.search(question):
+    if _RE.number.search(question):
         return f"Step {at + 1}"
-    if _AFTER.search(question):
+    if _RE.after.search(question):
         at += 1
-    elif _BEFORE.search(question):
+    elif _RE.before.search(question):
         at -= 1
     return steps[at] if 0 <= at < len(steps) else "There is no such step."
 
 
 # --- The user's own rules for choosing between things, and cases to apply them to.
 
-_RULE = lazy_pattern(r"\b(?:the|my|own) ([\w-]{1,30}) rule\b")
-_GOODS = {kind: lazy_pattern(rf"\b(?:{things})\b") for kind, things in WORDS["goods"].items()}
-_MEASURES = {
-    "price": lazy_pattern(r"(\d+) crowns"), "age": lazy_pattern(r"(\d+) years old"),
-    "weight": lazy_pattern(r"(\d+) pounds"), "distance": lazy_pattern(r"(\d+) miles away"),
-}  # fmt: skip
-_TOWN = lazy_pattern(r"^(?:- |In )?([A-Z]\w+)")
-_ENDS = {
-    "cheapest": ("price", 1), "dearest": ("price", -1), "newest": ("age", 1), "oldest": ("age", -1),
-    "lightest": ("weight", 1), "heaviest": ("weight", -1), "nearest": ("distance", 1), "farthest": ("distance", -1),
-}  # fmt: skip
-_END = lazy_pattern("|".join(_ENDS))
-_OVER = lazy_pattern(r"\b(?:costs|is|weighs) (more than \d+ (?:crowns|years old|pounds|miles away))")
+_GOODS = {kind: _RE.compile_group(rf"\b(?:{things})\b") for kind, things in WORDS["goods"].items()}
+_MEASURES = _RE["measures"]
 
-
-# How somebody tells a principle of life, which takes more than rules to apply.
-_MAXIM = lazy_pattern(
-    r"(?:here's|this is) (?:how I think|what I live by|what my father taught me|my motto)\b|"
-    r"[^.:?]*\b(?:(?:tell|say to) myself|I think(?=:)|one principle|rule in life|thing I believe|"
-    r"we (?:say|used to say)|on a cushion|over my desk)\b[^.?]*: ",
-    re.IGNORECASE,
-)
 
 Offered: TypeAlias = "Mapping[str, Mapping[str, int]]"
 """By town what is offered there, by measure."""
 
 
-class HowToThink(Topic):
+class HowToThink(Topic, kinds=("choice rule",), forgets=_RE.forgets_how_to_think):
     """Keeps rules by their names, or the kind of things that they are for, and applies the one that a case is about."""
-
-    kinds = ("choice rule",)
-    forgets = lazy_pattern(r"\bforget my rules for choosing\b", re.IGNORECASE)
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a rule, or decide a case."""
         head, *lines = turn.text.split("\n")
-        named = _RULE.search(head)
-        if not lines and _MAXIM.match(head):
+        named = _RE.rule.search(head)
+        if not lines and _RE.maxim.match(head):
             return "I will think like that."
         if not lines:
             kind = named[1] if named else next((kind for kind in _GOODS if kind in head), None)
-            if kind is None or not _END.search(head):
+            if kind is None or not _RE.end.search(head):
                 return None
-            notes.add(turn, "choice rule", {"name": kind, "words": head})
-            return "I will think like that."
+            return notes.add(turn, "choice rule", {"name": kind, "words": head}, "I will think like that.")
         offered = _read_offers(lines)
         kind = named[1] if named else next((kind for kind, thing in _GOODS.items() if thing.search(head)), None)
         if not offered or kind is None:
             return None
-        rules = (note.content for note in notes.visible("choice rule"))
+        rules = notes.contents("choice rule")
         words = next((rule["words"] for rule in rules if rule["name"] == kind), "")
         return _chosen_town(words, offered) if words else "I do not know that rule."
 
 
 def _read_offers(lines: Sequence[str]) -> Offered:
     """Return what is offered, if every line says where, for how much, how old, how heavy and how far."""
-    pairs = [
-        (_TOWN.match(line), {measure: match[1] for measure, form in _MEASURES.items() if (match := form.search(line))})
-        for line in lines
-    ]
-    if not all(town and len(values) == len(_MEASURES) for town, values in pairs):
-        return {}
-    return {town[1]: {measure: int(value) for measure, value in values.items()} for town, values in pairs if town}
+    offered = {}
+    for line in lines:
+        town, values = _RE.town.match(line), {measure: form.search(line) for measure, form in _MEASURES.items()}
+        if town is None or not all(values.values()):
+            return {}
+        offered[town[1]] = {measure: int(value[1]) for measure, value in values.items()}
+    return offered
 
 
 def _chosen_town(words: str, offered: Offered) -> str:
     """Return the town of the thing that a rule takes."""
-    ends = _END.findall(words)
+    ends = _RE.end.findall(words)
     order = _towns_in_order(ends[0], offered)
-    over = _OVER.search(words)
+    over = _RE.over.search(words)
     if "the middle" in words:
         return order[len(order) // 2]
     if "the second" in words:
@@ -305,3 +250,135 @@ def _towns_within(over: str, offered: Offered) -> Collection[str]:
         (measure, int(match[1])) for measure, form in _MEASURES.items() if (match := form.search(over))
     )
     return [town for town, thing in offered.items() if thing[measure] <= most]
+
+
+_KNOWN = {thing: str(value) for thing, value in WORDS["known"].items()}
+_PLACES = Patterns("places", THINGS=_KNOWN)
+
+
+class InventedWorlds(
+    Topic, kinds=("rule of a world",), about=_PLACES.about_invented_worlds, forgets=_PLACES.forgets_invented_worlds
+):
+    """Keeps the rules of invented worlds, and answers questions about these and the real one."""
+
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+        """Note a rule, or answer a question."""
+        text = turn.text
+        if asked := _PLACES.asked.search(text):
+            # What is so of a thing in the world that a question names; None if it names none that has
+            # rules.
+            thing = asked["thing"].lower()
+            if _PLACES.real.search(text):
+                return f"{_KNOWN[thing].capitalize()}."
+            named = _PLACES.world.search(text)
+            name = (named["world"] or named["name"]) if named else ""
+            if not _has_rules(name, notes):
+                return None
+            # What the newest rule says of a thing in a world, or of that to which it is alike; "" if
+            # none does.
+            rules: dict[str, tuple[str, str]] = {}
+            for note in notes.visible("rule of a world"):
+                where, what, value, other = note.content
+                if where == name:
+                    rules.setdefault(what, (value, other))
+            value, other = rules.get(thing, ("", ""))
+            value = rules.get(other, ("", ""))[0] if other else value
+            return f"{value.capitalize()}." if value else "I don't know."
+        world, alike, rule = _told_of(text, notes), _PLACES.alike.search(text), _PLACES.rule.search(text)
+        if not world or not rule:
+            return None
+        if alike:
+            content = [world, alike["thing"].lower(), "", alike["other"].lower()]
+        else:
+            value = rule["value"].lower()
+            content = [world, rule["thing"].lower(), str(NUMBERS.get(value, value)), ""]
+        return notes.add(turn, self.kinds[0], content)
+
+
+def _told_of(text: str, notes: ReaderNotebook) -> str:
+    """Return the world that a message is about: one that it calls the user's, or one that has rules; "" if none."""
+    world = _PLACES.world.search(text)
+    if not world or world["world"]:
+        return world["world"] if world else ""
+    return world["name"] if _has_rules(world["name"], notes) else ""
+
+
+def _has_rules(world: str, notes: ReaderNotebook) -> bool:
+    return any(note.content[0] == world for note in notes.visible("rule of a world"))
+
+
+Leg: TypeAlias = tuple[str, int, str, str]
+"""From a place, a number of kilometres in a direction, to a place."""
+
+_RELATIVE = _PLACES.compile_group(WORDS["places"], "(?i)")
+_STEPS = {"north": (0, 1), "south": (0, -1), "east": (1, 0), "west": (-1, 0)}
+
+
+class Locations(Topic, kinds=("place",), forgets=_PLACES.forgets_locations):
+    """Keeps where each place lies, and goes back from the goal to the start."""
+
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+        """Note a place, or tell the way."""
+        return _answer_route(turn.text, notes) or _note_legs(turn, notes)
+
+
+def _note_legs(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+    if match := first_match(_RELATIVE, turn.text.strip()):
+        before, place = _strip_article(match["before"]), _strip_article(match["place"])
+        return notes.add(turn, "place", (before, int(match["km"]), match["way"].lower(), place))
+    if leg := _told_leg(turn.text):
+        return notes.add(turn, "place", leg)
+    return "Noted." if _PLACES.first.search(turn.text) else None
+
+
+def _told_leg(text: str) -> Leg | None:
+    """Return the leg that a sentence tells; it begins "" where that is the place told before."""
+    far, to, before = _PLACES.leg.search(text), _PLACES.to.search(text), _PLACES.from_town.search(text)
+    if far is None or to is None or not (before or _PLACES.there.search(text)):
+        return None
+    return (before["before"] if before else "", int(far["km"]), far["way"].lower(), to["place"])
+
+
+def _answer_route(text: str, notes: ReaderNotebook) -> str | None:
+    if _PLACES.leg.search(text):
+        return None
+    straight = _PLACES.straight.search(text) is not None
+    match = (_PLACES.direct if straight else _PLACES.route).search(text)
+    if match is None:
+        return None
+    start, goal = _strip_article(match["start"]), _strip_article(match["goal"])
+    legs = _legs_between(start, goal, notes)
+    if legs is not None:
+        route = (f"From the {before}, go {km} km {way} to the {place}." for before, km, way, place in legs)
+        return _direction_text(start, goal, legs) if straight else "\n".join(route)
+    back = _legs_between(goal, start, notes) if straight else None
+    if back is None:
+        return f"I do not know the whole way to the {goal}."
+    return _direction_text(start, goal, [(b, -km, way, a) for a, km, way, b in back])
+
+
+def _legs_between(start: str, goal: str, notes: ReaderNotebook) -> list[Leg] | None:
+    """Return the legs from a place to one told later, found backwards from the goal; None if one is not seen."""
+    legs: list[Leg] = []
+    wanted = goal
+    contents = notes.contents("place")
+    for number, (named, km, way, place) in enumerate(contents):
+        if place == wanted:
+            wanted = named or next((earlier[-1] for earlier in contents[number + 1 : number + 2]), "")
+            legs.append((wanted, km, way, place))
+        if wanted == start:
+            return legs[::-1]
+    return None
+
+
+def _direction_text(start: str, goal: str, legs: list[Leg]) -> str:
+    east = sum(_STEPS[way][0] * km for _, km, way, _ in legs)
+    north = sum(_STEPS[way][1] * km for _, km, way, _ in legs)
+    parts = [f"{abs(east)} km {'east' if east > 0 else 'west'}"] * bool(east)
+    parts += [f"{abs(north)} km {'north' if north > 0 else 'south'}"] * bool(north)
+    return f"The {goal} is {' and '.join(parts) or 'in the same place, 0 km'} of the {start}."
+
+
+def _strip_article(place: str) -> str:
+    name = place.strip()
+    return name[4:] if name.lower().startswith("the ") else name

@@ -10,41 +10,47 @@ import math
 import re
 from array import array
 from collections import Counter, defaultdict
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from pytest_ltm._language.clauses import split_sentences
 from pytest_ltm._language.dates import DAYS, MONTHS
-from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm.agents.reader.notes import COMMON, SMALL_NUMBERS, WORDS
+from pytest_ltm.agents.reader.notes import (
+    COMMON,
+    SMALL_NUMBERS,
+    WORDS,
+    IncomingTurn,
+    Patterns,
+    ReaderNote,
+    ReaderNotebook,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNote, ReaderNotebook
 
-
+NUMBERS = SMALL_NUMBERS | {"couple of": 2, "a couple of": 2, "few": 3, "a few": 3}
+_NEAR = {"yesterday": -1, "last night": -1, "today": 0, "tonight": 0, "this morning": 0, "tomorrow": 1}
+_RE = Patterns(
+    "history_qa", DAYS=DAYS, MONTHS=MONTHS, NEAR=_NEAR, COUNT=[r"\d{1,3}", *NUMBERS],
+    NUMBER=[r"\$?\d[\d,.]*%?", *sorted((n for n in NUMBERS if n not in {"a", "an"}), key=len, reverse=True)],
+)  # fmt: skip
 USER, ASSISTANT = "I", "you"
 """The speakers of a chat, as the user names them."""
 _MONTH = {name[:3].lower(): number for number, name in enumerate(MONTHS, start=1)}
-_BRACKET = lazy_pattern(r"\s*\[([^\[\]\n]{6,40})\]\s*")
-_YEAR_FIRST = lazy_pattern(r"(\d{4})[/-](\d{1,2})[/-](\d{1,2})(?!\d)")
-_DAY_FIRST = lazy_pattern(r"(\d{1,2})\s+([A-Za-z]{3,9}),?\s+(\d{4})\b")
-_MONTH_FIRST = lazy_pattern(r"([A-Za-z]{3,9})\s+(\d{1,2}),?\s+(\d{4})\b")
-_SPEAKER = lazy_pattern(r"([A-Z][\w.’'-]*(?: [A-Z][\w.’'-]*){0,3}): ")
-_SIDES = lazy_pattern(r"I said: (?P<user>.*?)(?:\nYou said: (?P<assistant>.*))?\Z", re.DOTALL)
 
 
 def read_date(text: str) -> date | None:
     """Return the day that a text names, None if it names none; the month in letters or the year first."""
-    if match := _YEAR_FIRST.search(text):
+    if match := _RE.year_first.search(text):
         year, month, day = (int(part) for part in match.groups())
-    elif match := _DAY_FIRST.search(text):
+    elif match := _RE.day_first.search(text):
         day, month, year = int(match[1]), _MONTH.get(match[2][:3].lower(), 0), int(match[3])
-    elif match := _MONTH_FIRST.search(text):
+    elif match := _RE.month_first.search(text):
         day, month, year = int(match[2]), _MONTH.get(match[1][:3].lower(), 0), int(match[3])
     else:
         return None
@@ -56,25 +62,25 @@ def read_date(text: str) -> date | None:
 
 def split_date(text: str) -> tuple[date | None, str]:
     """Return the date in brackets at the beginning of a message, None if there is none, and the rest."""
-    match = _BRACKET.match(text)
+    match = _RE.bracket.match(text)
     when = read_date(match[1]) if match else None
     return (None, text) if match is None or when is None else (when, text[match.end() :])
 
 
 def is_told(rest: str) -> bool:
     """Return whether what stands after a date tells what was said then; else it is a question asked at that date."""
-    return _SPEAKER.match(rest) is not None or _SIDES.match(rest) is not None
+    return _RE.speaker.match(rest) is not None or _RE.sides.match(rest) is not None
 
 
 def iter_sayings(rest: str, reply: str) -> Iterator[tuple[str, str]]:
     """Yield who said what; a told message without speakers is the user's, and its reply the assistant's."""
-    if sides := _SIDES.match(rest):
+    if sides := _RE.sides.match(rest):
         yield USER, sides["user"]
         yield ASSISTANT, sides["assistant"] or ""
-    elif _SPEAKER.match(rest):
+    elif _RE.speaker.match(rest):
         speaker, text = "", ""
         for line in rest.split("\n"):
-            match = _SPEAKER.match(line)
+            match = _RE.speaker.match(line)
             if match is None:
                 text += f"\n{line}"
                 continue
@@ -89,7 +95,6 @@ def iter_sayings(rest: str, reply: str) -> Iterator[tuple[str, str]]:
 
 # --- Words of a told history: stems that forgive endings, and which words carry no meaning.
 
-WORD = lazy_pattern(r"[^\W_]+(?:['’][^\W_]+)*")
 _IRREGULAR = {form: word for word, forms in WORDS["irregular"].items() for form in forms.split()}
 _COMMON = COMMON["history"]
 
@@ -108,7 +113,7 @@ def rough_stem(word: str) -> str:
 
 def content_stem_list(text: str) -> list[str]:
     """Return the stems of the words that carry meaning, in order."""
-    return [rough_stem(word) for word in WORD.findall(text.lower()) if word not in _COMMON]
+    return [rough_stem(word) for word in _RE.word.findall(text.lower()) if word not in _COMMON]
 
 
 PASSAGE = 320
@@ -121,8 +126,7 @@ _NEIGHBOUR = 0.3
 _NOTES_READ = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(Struct, frozen=True):
     """Some sentences that one speaker said at a time."""
 
     number: int
@@ -133,8 +137,7 @@ class Passage:
     at: date | None
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredPassage:
+class ScoredPassage(Struct, frozen=True):
     """A passage and what it is worth for a question."""
 
     number: int
@@ -155,6 +158,7 @@ class PassageIndex:
     def __init__(self) -> None:
         self.speakers = Counter[str]()
         """Who speaks, and how many passages are theirs."""
+        # Numbers in arrays and no texts: a history may have a million passages.
         self._sizes = array("I")
         self._places: defaultdict[str, array[int]] = defaultdict(partial(array, "I"))
         self._notes: list[ReaderNote] = []
@@ -176,22 +180,18 @@ class PassageIndex:
             self._notes.append(note)
             self._first.append(len(self._sizes))
             for speaker, text in self._read_note(number):
-                self._add(number, speaker, text)
+                known = set(content_stem_list(text))
+                for stem in known:
+                    self._places[stem].append(len(self._sizes))
+                self.speakers[speaker] += 1
+                self._note_of.append(number)
+                self._sizes.append(len(known))
 
     def _read_note(self, number: int) -> list[tuple[str, str]]:
         """Return the passages of a note with their speakers."""
         message, reply, _ = self._notes[number].content
         sayings = iter_sayings(split_date(message)[1], reply)
         return [(speaker, text) for speaker, said in sayings for text in iter_passages(said)]
-
-    def _add(self, note: int, speaker: str, text: str) -> None:
-        number = len(self._sizes)
-        self._note_of.append(note)
-        self.speakers[speaker] += 1
-        known = set(content_stem_list(text))
-        self._sizes.append(len(known))
-        for one in known:
-            self._places[one].append(number)
 
     def passage(self, number: int) -> Passage:
         """Return the passage of a number."""
@@ -207,6 +207,7 @@ class PassageIndex:
         shown = bytearray(seen[note] for note in self._note_of)
         places = {word: [n for n in self._places.get(word, ()) if shown[n]] for word in words}
         total = shown.count(1)
+        # Among what can be seen: how often a word occurs elsewhere is nothing that the reader may know.
         rarity = {word: math.log(1 + (total - len(on) + 0.5) / (len(on) + 0.5)) for word, on in places.items()}
         weight, mean = sum(rarity.values()) or 1.0, sum(self._sizes) / len(self._sizes)
         own: dict[int, float] = defaultdict(float)
@@ -240,19 +241,8 @@ def iter_passages(text: str) -> Iterator[str]:
 
 # --- When that was which somebody told of on a day (yesterday, last week, two months ago); how far days lie apart.
 
-NUMBERS = SMALL_NUMBERS | {"couple of": 2, "a couple of": 2, "few": 3, "a few": 3}
 UNITS = {"day": 1, "week": 7, "month": 30.44, "year": 365.25}
 """Days of each."""
-_COUNT = r"\d{1,3}|a couple of|a few|couple of|few|" + "|".join(NUMBERS)
-_AGO = lazy_pattern(rf"\b({_COUNT})\s+(day|week|month|year)s?\s+(?:ago|back|before)\b", re.IGNORECASE)
-_WEEKDAY = lazy_pattern(rf"\b(last|this past|past|on|this|next)\s+({'|'.join(DAYS)})\b", re.IGNORECASE)
-_STEP = lazy_pattern(
-    r"\b(last|past|this|next|this past|coming)\s+(week|weekend|month|year|summer|winter|fall|spring)\b", re.IGNORECASE
-)
-_NAMED = lazy_pattern(rf"\b(?:in|on|since|until|of)\s+((?:{'|'.join(MONTHS)})(?:\s+\d{{1,2}}(?:st|nd|rd|th)?)?)\b")
-_YEAR = lazy_pattern(r"\b(?:in|since|back in|of)\s+((?:19|20)\d\d)\b")
-_NEAR = {"yesterday": -1, "last night": -1, "today": 0, "tonight": 0, "this morning": 0, "tomorrow": 1}
-_NEARBY = lazy_pattern(rf"\b({'|'.join(_NEAR)})\b", re.IGNORECASE)
 
 
 def format_day(day: date) -> str:
@@ -262,17 +252,21 @@ def format_day(day: date) -> str:
 
 def date_of_event(text: str, told: date) -> str | None:
     """Return when that was which a text told on a day tells of; None if the text does not say."""
-    said = (resolve(text, told) for resolve in (_date_ago, _date_nearby, _on_weekday, _by_step, _named_month))
-    return next((result for result in said if result), None)
+    ways: Sequence[tuple[re.Pattern[str], Callable[[re.Match[str], date], str | None]]] = (
+        (_RE.ago, _date_ago),
+        (_RE.nearby, lambda match, told: format_day(told + timedelta(days=_NEAR[match[1].lower()]))),
+        (_RE.weekday, _on_weekday),
+        (_RE.step, _by_step),
+        (_RE.year, lambda match, _: match[1]),
+        (_RE.named, _named_month),
+    )
+    dates = (resolve(match, told) for pattern, resolve in ways if (match := pattern.search(text)))
+    return next(filter(None, dates), None)
 
 
-def _date_ago(text: str, told: date) -> str | None:
-    match = _AGO.search(text)
-    if match is None:
-        return None
+def _date_ago(match: re.Match[str], told: date) -> str:
     count = int(match[1]) if match[1].isdecimal() else NUMBERS[match[1].lower()]
-    unit = match[2].lower()
-    match unit:
+    match match[2].lower():
         case "day":
             return format_day(told - timedelta(days=count))
         case "week":
@@ -283,25 +277,14 @@ def _date_ago(text: str, told: date) -> str | None:
             return str(told.year - count)
 
 
-def _date_nearby(text: str, told: date) -> str | None:
-    match = _NEARBY.search(text)
-    return format_day(told + timedelta(days=_NEAR[match[1].lower()])) if match else None
-
-
-def _on_weekday(text: str, told: date) -> str | None:
-    match = _WEEKDAY.search(text)
-    if match is None:
-        return None
+def _on_weekday(match: re.Match[str], told: date) -> str:
     side = "after" if match[1].lower() in {"this", "next"} else "before"
     return f"the {match[2].capitalize()} {side} {format_day(told)}"
 
 
-def _by_step(text: str, told: date) -> str | None:
-    match = _STEP.search(text)
-    if match is None:
-        return None
-    way, unit = match[1].lower(), match[2].lower()
-    step = {"last": -1, "past": -1, "this past": -1, "this": 0, "next": 1, "coming": 1}[way]
+def _by_step(match: re.Match[str], told: date) -> str:
+    unit = match[2].lower()
+    step = {"this": 0, "next": 1, "coming": 1}.get(match[1].lower(), -1)
     if unit in {"week", "weekend"}:
         return f"the {unit} {('of', 'after', 'before')[step]} {format_day(told)}"
     if unit == "month":
@@ -309,11 +292,8 @@ def _by_step(text: str, told: date) -> str | None:
     return str(told.year + step) if unit == "year" else f"{unit} {told.year + min(step, 0)}"
 
 
-def _named_month(text: str, told: date) -> str | None:
-    if match := _YEAR.search(text):
-        return match[1]
-    match = _NAMED.search(text)
-    if match is None or match[1] == "May":
+def _named_month(match: re.Match[str], told: date) -> str | None:
+    if match[1] == "May":  # more often a verb
         return None
     month = MONTHS.index(match[1].split()[0]) + 1
     return f"{match[1]} {told.year - (month > told.month)}"
@@ -330,33 +310,7 @@ def days_apart(earlier: date, later: date, unit: str) -> str:
     return f"{count} {unit}{'s' * (count != 1)}"
 
 
-_ABOUT = lazy_pattern(r"[^:?]{0,60}\bconversations?\b[^:?]{0,40}:\s")
-_CHOICE = lazy_pattern(r"\(([a-h])\)\s+(.+?)(?=\s*\([a-h]\)\s|\s*\Z)", re.DOTALL)
-_SHORT = lazy_pattern(r"\bshort (?:phrase|answer)\b|\bfew words\b|\bone word\b|\bbriefly\b", re.IGNORECASE)
-_ELAPSED = lazy_pattern(
-    r"\bhow (?:many|much) (?P<unit>day|week|month|year)s?\b.*\b(?:ago|since|pass(?:ed)?|between|before|after|from|"
-    r"elapsed|when)\b|\bhow long (?:ago|has it been|had it been)\b",
-    re.IGNORECASE,
-)
-_ORDER = lazy_pattern(r"\b(?:first|earlier|earliest|last|later|latest|most recently)\b.*\bor\b", re.IGNORECASE)
-_WHEN = lazy_pattern(r"\W*(?:\w+\W+){0,2}?(?:when|(?:what|which) (?:date|day|month|year))\b", re.IGNORECASE)
-_AMOUNT = lazy_pattern(
-    r"\bhow (?:long|old|much|often|many|far|tall|big)\b|\bwhat (?:time|percentage|age)\b", re.IGNORECASE
-)
-_YES_NO = lazy_pattern(
-    r"\W*(?:[A-Z]\w+, )?(?:is|are|was|were|do|does|did|has|have|had|can|could|would|will|should)\b", re.IGNORECASE
-)
-_WHO = lazy_pattern(r"\b(?:who|whom|whose)\b", re.IGNORECASE)
-_WHERE = lazy_pattern(
-    r"\bwhere\b|\b(?:what|which) (?:\w+ )?(?:city|country|place|state|town|store|shop)\b", re.IGNORECASE
-)
-_SEVERAL = lazy_pattern(
-    r"\b(?:what|which)\s+(?:(?:are|were|kinds? of|types? of|other|different|\w+)\s+)?\w{3,}s\b", re.IGNORECASE
-)
-
-
-@dataclass(frozen=True, slots=True)
-class ParsedQuestion:
+class ParsedQuestion(Struct, frozen=True):
     """What a message asks."""
 
     text: str
@@ -375,44 +329,45 @@ class ParsedQuestion:
     @property
     def unit(self) -> str:
         """The unit that elapsed time is wanted in, `day` where it does not say."""
-        match = _ELAPSED.search(self.text)
+        match = _RE.elapsed.search(self.text)
         return (match["unit"] or "day").lower() if match else "day"
 
 
 def is_about_a_conversation(text: str) -> bool:
     """Return whether a text begins by saying that it is about a conversation, such as `About our conversation: `."""
-    return _ABOUT.match(text) is not None
+    return _RE.about.match(text) is not None
 
 
 def parse_question(message: str) -> ParsedQuestion:
     """Return what a message asks."""
     at, rest = split_date(message)
-    about = _ABOUT.match(rest)
+    about = _RE.about.match(rest)
     rest = rest[about.end() :] if about else rest
-    choices = tuple((match[1], match[2].strip()) for match in _CHOICE.finditer(rest))
+    choices = tuple((match[1], match[2].strip()) for match in _RE.choice.finditer(rest))
     end = rest.rfind("?", 0, rest.find("(a)") if choices else len(rest))
     text = rest[: end + 1] if end >= 0 else rest
     kind = "choice" if len(choices) > 1 else _question_kind(text)
     return ParsedQuestion(
-        text, kind, bool(_SHORT.search(rest)), kind == "what" and bool(_SEVERAL.match(text)), at, choices
+        text, kind, bool(_RE.short.search(rest)), kind == "what" and bool(_RE.several.match(text)), at, choices
     )
 
 
 def _question_kind(text: str) -> str:
-    if _ELAPSED.search(text):
+    # The special first: `how long ago did` also asks like `did`, `which came first` like `which`.
+    if _RE.elapsed.search(text):
         return "elapsed"
-    if _ORDER.search(text) and re.match(r"\W*(?:which|who|what|did)", text, re.IGNORECASE):
+    if _RE.order.search(text) and re.match(r"\W*(?:which|who|what|did)", text, re.IGNORECASE):
         return "order"
     tried = {
-        "when": _WHEN.match, "yes or no": _YES_NO.match, "amount": _AMOUNT.search, "who": _WHO.search,
-        "where": _WHERE.search,
+        "when": _RE.when.match, "yes or no": _RE.yes_no.match, "amount": _RE.amount.search, "who": _RE.who.search,
+        "where": _RE.where.search,
     }  # fmt: skip
     return next((kind for kind, asks in tried.items() if asks(text)), "what")
 
 
 def named_speakers(text: str, speakers: Iterable[str]) -> list[str]:
     """Return the speakers whose first names a text has as words."""
-    words = {word.removesuffix("'s").removesuffix("’s") for word in WORD.findall(text)}
+    words = {word.removesuffix("'s").removesuffix("’s") for word in _RE.word.findall(text)}
     return [one for one in speakers if one.split()[0] in words]
 
 
@@ -424,24 +379,6 @@ def wanted_stems(text: str, speakers: Iterable[str]) -> frozenset[str]:
 
 # --- The phrase of a sentence that answers a question of a kind: an amount, a name, a place, what is new in it.
 
-_NUMBER = r"\$?\d[\d,.]*%?|" + "|".join(sorted((n for n in NUMBERS if n not in {"a", "an"}), key=len, reverse=True))
-_QUANTITY = lazy_pattern(rf"(?<!\w)(?:{_NUMBER}|a|an)(?:[- ]+[a-z]+){{0,2}}", re.IGNORECASE)
-_COUNTED = lazy_pattern(rf"(?<!\w)(?:{_NUMBER})(?!\w)(?:[- ][a-z]+)?", re.IGNORECASE)
-_PERIOD = lazy_pattern(
-    rf"(?<!\w)(?:{_NUMBER}|a|an)[- ](?:and a half )?(?:second|minute|hour|day|week|month|year)s?\b", re.IGNORECASE
-)
-_CAPITALISED = lazy_pattern(r"(?<![.!?] )(?<!^)\b[A-Z][\w’'-]+(?: (?:of |the )?[A-Z][\w’'-]+)*")
-_RELATED = lazy_pattern(
-    r"\b(?:my|his|her|our|their)\s+(?:\w+\s+)?(?:mom|mother|dad|father|parents|sister|brother|wife|husband|partner|son|"
-    r"daughter|kids|children|family|friends?|grandma|grandmother|grandpa|grandfather|aunt|uncle|cousin|boss|teacher|"
-    r"colleagues?|neighbou?rs?|team|coach|girlfriend|boyfriend|dog|cat)\b",
-    re.IGNORECASE,
-)
-_NAME = r"[\w’'-]+"
-_PLACE = lazy_pattern(
-    rf"\b(?:in|at|to|from|near|into|around|visited)\s+((?:the |a |an |my |our )?{_NAME}(?: {_NAME}){{0,3}})"
-)
-_TOKEN = lazy_pattern(r"[^\W_]+(?:['’-][^\W_]+)*|[^\s\w]")
 _LONGEST = 5
 _IDLE = _COMMON | COMMON["answer"]
 
@@ -450,25 +387,29 @@ def amount_in(sentence: str, question: str) -> str | None:
     """Return the number with its unit that a sentence tells, a period where the question asks how long."""
     asked = question.lower()
     if "how long" in asked or "how old" in asked:
-        match = _PERIOD.search(sentence)
+        match = _RE.period.search(sentence)
         return match[0] if match else None
-    pattern = _COUNTED if "how m" in asked or "time" in asked else _QUANTITY
+    pattern = _RE.counted if "how m" in asked or "time" in asked else _RE.quantity
     match = pattern.search(sentence)
     return match[0].strip() if match else None
 
 
 def person_in(sentence: str, known: AbstractSet[str]) -> str | None:
     """Return a name, or a relation such as `my sister`, that the question does not know."""
-    names = [name for name in _CAPITALISED.findall(sentence) if not set(map(rough_stem, name.lower().split())) & known]
-    match = _RELATED.search(sentence)
-    return names[0] if names else (match[0] if match else None)
+    names = (name for name in _RE.capitalised.findall(sentence) if not _shares_stem(name, known))
+    match = _RE.related.search(sentence)
+    return next(names, match[0] if match else None)
 
 
 def place_in(sentence: str, known: AbstractSet[str]) -> str | None:
     """Return what stands after a preposition of place and is new; a name first."""
-    matches = [match for match in _PLACE.findall(sentence) if not set(map(rough_stem, match.lower().split())) & known]
-    matches = [match for match in map(_trim_place, matches) if match]
-    return next((one for one in matches if any(c.isupper() for c in one)), matches[0] if matches else None)
+    new = (_trim_place(match) for match in _RE.place.findall(sentence) if not _shares_stem(match, known))
+    places = [place for place in new if place]
+    return next((place for place in places if any(map(str.isupper, place))), places[0] if places else None)
+
+
+def _shares_stem(text: str, known: AbstractSet[str]) -> bool:
+    return not known.isdisjoint(map(rough_stem, text.lower().split()))
 
 
 def _trim_place(text: str) -> str:
@@ -484,14 +425,14 @@ def _trim_place(text: str) -> str:
 
 def newest_chunk(sentence: str, known: AbstractSet[str]) -> str | None:
     """Return the chunk of the sentence that says most that the question does not know; nearest to what it does."""
-    parts = _TOKEN.findall(sentence)
+    parts = _RE.token.findall(sentence)
     marks = [i for i, part in enumerate(parts) if rough_stem(part.lower()) in known]
     best, most = None, 0.0
     result: list[tuple[int, list[str]]] = []
     held: list[str] = []
     for i, part in enumerate([*parts, "."]):
         bare = part.lower()
-        says_something = WORD.fullmatch(part.replace("-", "")) and bare not in _IDLE
+        says_something = _RE.word.fullmatch(part.replace("-", "")) and bare not in _IDLE
         if says_something or (bare == "of" and held):
             held.append(part)
         elif held:
@@ -521,154 +462,128 @@ _LOOKED_AT = 6
 _AS_GOOD = 0.9
 _OWN, _OTHERS = 1.4, 0.7
 """What a passage is worth more if who is asked about says it, and less if somebody else does."""
-_PARTS = lazy_pattern(r"\s+(?:or|and)\s+(?:the |my |when )?|,\s*", re.IGNORECASE)
-_NO = lazy_pattern(r"\b(?:not|never|no|n't|nobody|nothing|haven't|didn't|don't|wasn't|isn't)\b", re.IGNORECASE)
-_SURELY = lazy_pattern(r"not (?:mentioned|said|known)|no information|cannot be (?:known|answered)", re.IGNORECASE)
 
 
-def answer_from_history(
-    question: ParsedQuestion, index: PassageIndex, sees: Callable[[int], bool], today: date | None
-) -> str:
-    """Return the answer; NOT_MENTIONED where nothing that can be seen matches."""
-    words = wanted_stems(question.text, index.speakers)
-    match = index.search(words, sees)
-    asked = named_speakers(question.text, index.speakers)
-    if not asked or len(asked) == len(index.speakers):
-        scored_passages = match
-    else:
-        weighed = [(one.worth * (_OWN if one.passage.speaker in asked else _OTHERS), one) for one in match[:50]]
-        scored_passages = [one for _, one in sorted(weighed, key=lambda pair: -pair[0])]
-    if question.kind == "choice":
-        return _choose_option(question, index, sees)
-    if question.kind == "elapsed":
-        return _elapsed_time(question, index, sees, question.at or today) or NOT_MENTIONED
-    if question.kind == "order" and (first := _which_came_first(question, index, sees)):
-        return first
-    if not scored_passages or scored_passages[0].share < _LEAST:
-        return NOT_MENTIONED
-    if not question.short:
-        good = [
-            one.passage
-            for one in scored_passages
-            if one.worth >= _AS_GOOD * scored_passages[0].worth and one.passage.speaker != ASSISTANT
-        ]
-        return _full_sentence(
-            question, max(good, key=lambda passage: passage.number, default=scored_passages[0].passage), words
-        )
-    return _shortest_phrase(question, scored_passages, words)
+class _HistoryAnswer:
+    """The answer to one question, from what can be seen of the history."""
 
+    def __init__(
+        self, question: ParsedQuestion, index: PassageIndex, sees: Callable[[int], bool], today: date | None
+    ) -> None:
+        self._question, self._index, self._sees, self._today = question, index, sees, today
+        self._words = wanted_stems(question.text, index.speakers)
+        self._asked = named_speakers(question.text, index.speakers)
 
-def _closest_first(text: str, words: AbstractSet[str]) -> list[str]:
-    """Return the sentences of a text, those with most of the words first."""
-    return sorted(split_sentences(text), key=lambda said: -len(words & set(content_stem_list(said))))
+    def text(self) -> str:
+        """Return the answer; NOT_MENTIONED where nothing matches."""
+        match self._question.kind:
+            case "choice":
+                return self._choose_option()
+            case "elapsed":
+                return self._elapsed_time() or NOT_MENTIONED
+            case "order" if first := self._which_came_first():
+                return first
+        scored = self._scored_passages()
+        if not scored or scored[0].share < _LEAST:
+            return NOT_MENTIONED
+        if self._question.short:
+            return self._shortest_phrase(scored)
+        good = [one.passage for one in scored if one.worth >= _AS_GOOD * scored[0].worth]
+        told = [passage for passage in good if passage.speaker != ASSISTANT]
+        return self._full_sentence(max(told, key=lambda passage: passage.number, default=scored[0].passage))
 
+    def _scored_passages(self) -> list[ScoredPassage]:
+        """Return the passages that match, best first; what they say who are asked about counts more."""
+        scored = self._search(self._words)
+        if not self._asked or len(self._asked) == len(self._index.speakers):
+            return scored
+        weight = {True: _OWN, False: _OTHERS}
+        return sorted(scored[:50], key=lambda one: -one.worth * weight[one.passage.speaker in self._asked])
 
-def _closest_sentence(text: str, words: AbstractSet[str]) -> str:
-    return _closest_first(text, words)[0]
+    def _search(self, words: AbstractSet[str]) -> list[ScoredPassage]:
+        return self._index.search(words, self._sees)
 
+    def _closest_first(self, text: str) -> list[str]:
+        """Return the sentences of a text, those with most of the words first."""
+        return sorted(split_sentences(text), key=lambda said: -len(self._words & set(content_stem_list(said))))
 
-def _full_sentence(question: ParsedQuestion, passage: Passage, words: AbstractSet[str]) -> str:
-    """Return what the best passage says in full; a date in front where it is asked for."""
-    if question.kind == "when" and passage.at is not None:
-        said = _closest_sentence(passage.text, words)
-        return (
-            f"{date_of_event(said, passage.at) or date_of_event(passage.text, passage.at) or format_day(passage.at)}."
-        )
-    if question.kind == "yes or no":
-        return f"{_yes_or_no(passage, words)}. {passage.text}"
-    if question.kind == "amount":
-        tried = (one for one in _closest_first(passage.text, words) if amount_in(one, question.text))
-        return next(tried, passage.text)
-    return passage.text
+    def _day_told(self, passage: Passage, at: date) -> str:
+        dates = (date_of_event(text, at) for text in (self._closest_first(passage.text)[0], passage.text))
+        return next(filter(None, dates), format_day(at))
 
+    def _yes_or_no(self, passage: Passage) -> str:
+        return "No" if _RE.no.search(self._closest_first(passage.text)[0]) else "Yes"
 
-def _yes_or_no(passage: Passage, words: AbstractSet[str]) -> str:
-    return "No" if _NO.search(_closest_sentence(passage.text, words)) else "Yes"
+    def _full_sentence(self, passage: Passage) -> str:
+        """Return what the best passage says in full; a date in front where it is asked for."""
+        if self._question.kind == "when" and passage.at is not None:
+            return f"{self._day_told(passage, passage.at)}."
+        if self._question.kind == "yes or no":
+            return f"{self._yes_or_no(passage)}. {passage.text}"
+        if self._question.kind == "amount":
+            tried = (one for one in self._closest_first(passage.text) if amount_in(one, self._question.text))
+            return next(tried, passage.text)
+        return passage.text
 
+    def _shortest_phrase(self, scored: Sequence[ScoredPassage]) -> str:
+        best = scored[0].passage
+        if self._question.kind == "when" and best.at is not None:
+            return self._day_told(best, best.at)
+        if self._question.kind == "yes or no":
+            return self._yes_or_no(best)
+        find = {
+            "amount": lambda line: amount_in(line, self._question.text),
+            "who": lambda line: person_in(line, self._words),
+            "where": lambda line: place_in(line, self._words),
+        }.get(self._question.kind)
+        lines = (line for one in scored[:_LOOKED_AT] for line in self._closest_first(one.passage.text)) if find else ()
+        tried = (phrase for line in lines if find and (phrase := find(line)))
+        return next(tried, None) or self._new_chunks(scored)
 
-def _shortest_phrase(
-    question: ParsedQuestion, scored_passages: Sequence[ScoredPassage], words: AbstractSet[str]
-) -> str:
-    best = scored_passages[0].passage
-    said = _closest_sentence(best.text, words)
-    if question.kind == "when" and best.at is not None:
-        return date_of_event(said, best.at) or date_of_event(best.text, best.at) or format_day(best.at)
-    if question.kind == "yes or no":
-        return _yes_or_no(best, words)
-    find = {
-        "amount": lambda line: amount_in(line, question.text),
-        "who": lambda line: person_in(line, words),
-        "where": lambda line: place_in(line, words),
-    }.get(question.kind)
-    tried = (phrase for line in _best_sentences(scored_passages, words) if find and (phrase := find(line)))
-    return next(tried, None) or _answer_what(question, scored_passages, words)
+    def _new_chunks(self, scored: Sequence[ScoredPassage]) -> str:
+        shown = scored[: 4 if self._question.several else 1]
+        closest = [self._closest_first(one.passage.text)[0] for one in shown]
+        phrases = [phrase for line in closest if (phrase := newest_chunk(line, self._words))]
+        return ", ".join(dict.fromkeys(phrases)) or closest[0]
 
+    def _choose_option(self) -> str:
+        """Return the choice that has most evidence in what was said by who is asked about; letter and text."""
+        letter, text = max(self._question.choices, key=lambda choice: self._option_evidence(choice[1]))
+        return f"({letter}) {text}"
 
-def _best_sentences(scored_passages: Sequence[ScoredPassage], words: AbstractSet[str]) -> list[str]:
-    """Return the sentences of the best passages, each passage's closest first."""
-    return [said for one in scored_passages[:_LOOKED_AT] for said in _closest_first(one.passage.text, words)]
+    def _option_evidence(self, text: str) -> float:
+        if _RE.surely.search(text):
+            return _LEAST * 1.5
+        best = next(iter(self._search(self._words | wanted_stems(text, self._index.speakers))), None)
+        if best is None or (self._asked and best.passage.speaker not in self._asked):
+            return 0.0
+        return best.share
 
+    def _elapsed_time(self) -> str | None:
+        """Return how far two days lie apart: those of two things, or of one and of the question."""
+        question = self._question
+        parts = re.split(r"\bbetween\b|\bbefore\b|\bafter\b|\bsince\b|\bwhen\b|\band\b|\bfrom\b", question.text)
+        days = [day for part in parts if (day := self._day_of(part)) is not None]
+        if "ago" in question.text or len(days) < 2:
+            days = [day for day in (self._day_of(question.text), question.at or self._today) if day is not None]
+        if len(days) < 2 or days[0] == days[1]:
+            return None
+        return f"{days_apart(days[0], days[1], question.unit)}."
 
-def _answer_what(question: ParsedQuestion, scored_passages: Sequence[ScoredPassage], words: AbstractSet[str]) -> str:
-    closest = [_closest_sentence(one.passage.text, words) for one in scored_passages[: 4 if question.several else 1]]
-    phrases = [phrase for line in closest if (phrase := newest_chunk(line, words))]
-    return ", ".join(dict.fromkeys(phrases)) or closest[0]
+    def _day_of(self, text: str) -> date | None:
+        passages = (one.passage for one in self._search(wanted_stems(text, self._index.speakers)))
+        return next((passage.at for passage in passages if passage.speaker != ASSISTANT), None)
 
-
-def _choose_option(question: ParsedQuestion, index: PassageIndex, sees: Callable[[int], bool]) -> str:
-    """Return the choice that has most evidence in what was said by who is asked about; letter and text."""
-    asked = named_speakers(question.text, index.speakers)
-    words = wanted_stems(question.text, index.speakers)
-
-    def worth(choice: tuple[str, str]) -> float:
-        return _LEAST * 1.5 if _SURELY.search(choice[1]) else _option_evidence(choice[1], words, asked, index, sees)
-
-    letter, text = max(question.choices, key=worth)
-    return f"({letter}) {text}"
-
-
-def _option_evidence(
-    text: str, words: AbstractSet[str], asked: Sequence[str], index: PassageIndex, sees: Callable[[int], bool]
-) -> float:
-    own = wanted_stems(text, index.speakers)
-    result = index.search(words | own, sees)[:3]
-    if not result:
-        return 0.0
-    best = result[0]
-    return 0.0 if asked and best.passage.speaker not in asked else best.share
-
-
-def _elapsed_time(
-    question: ParsedQuestion, index: PassageIndex, sees: Callable[[int], bool], today: date | None
-) -> str | None:
-    """Return how far two days lie apart: those of two things, or of one and of the question."""
-    parts = re.split(r"\bbetween\b|\bbefore\b|\bafter\b|\bsince\b|\bwhen\b|\band\b|\bfrom\b", question.text)
-    days = [day for part in parts if (day := _day_of(part, index, sees)) is not None]
-    if "ago" in question.text or len(days) < 2:
-        whole = _day_of(question.text, index, sees)
-        days = [whole, today] if whole is not None and today is not None else []
-    if len(days) < 2 or days[0] == days[1]:
-        return None
-    return f"{days_apart(days[0], days[1], question.unit)}."
-
-
-def _day_of(text: str, index: PassageIndex, sees: Callable[[int], bool]) -> date | None:
-    result = (one.passage for one in index.search(wanted_stems(text, index.speakers), sees))
-    return next((passage.at for passage in result if passage.speaker != ASSISTANT), None)
-
-
-def _which_came_first(question: ParsedQuestion, index: PassageIndex, sees: Callable[[int], bool]) -> str | None:
-    """Return which of the things that a question names was first, or last, by the days on which they were told."""
-    head, _, listed = question.text.rpartition("first")
-    backwards = not head
-    if backwards:
-        _, _, listed = question.text.partition(",")
-    things = [part.strip(" ?,.:") for part in re.split(r"\bor\b|,", listed) if len(part.strip(" ?,.:")) > 2]
-    days = [(_day_of(thing, index, sees), thing) for thing in things]
-    known = [(day, thing) for day, thing in days if day is not None]
-    if len(known) < 2:
-        return None
-    return (max if backwards else min)(known, key=lambda pair: pair[0])[1]
+    def _which_came_first(self) -> str | None:
+        """Return which of the things that a question names was first, or last, by the days on which they were told."""
+        head, _, listed = self._question.text.rpartition("first")
+        if not head:  # it asks for the last
+            _, _, listed = self._question.text.partition(",")
+        things = [thing for part in re.split(r"\bor\b|,", listed) if len(thing := part.strip(" ?,.:")) > 2]
+        known = [(day, thing) for thing in things if (day := self._day_of(thing)) is not None]
+        if len(known) < 2:
+            return None
+        return (min if head else max)(known, key=lambda pair: pair[0])[1]
 
 
 KIND = "history"
@@ -682,8 +597,8 @@ class ToldHistory:
         when, rest = split_date(turn.text)
         begun = bool(notes.notes_of_kind(KIND))
         if (turn.told and (begun or when is not None)) or (when is not None and is_told(rest)):
-            notes.add(turn, KIND, [turn.text, turn.reply, None if turn.now is None else str(_utc_day(turn.now))])
-            return "I have read it."
+            day = None if turn.now is None else str(_utc_day(turn.now))
+            return notes.add(turn, KIND, [turn.text, turn.reply, day], "I have read it.")
         if begun and (when is not None or is_about_a_conversation(rest)):
             return answer_turn(turn, notes)
         return None
@@ -703,9 +618,8 @@ def answer_turn(turn: IncomingTurn, notes: ReaderNotebook) -> str:
     notes.overlook()
     index = notes.derived(KIND, PassageIndex)
     index.index_new_notes(notes.notes_of_kind(KIND))
-    return answer_from_history(
-        parse_question(turn.text), index, notes.sees, None if turn.now is None else _utc_day(turn.now)
-    )
+    today = None if turn.now is None else _utc_day(turn.now)
+    return _HistoryAnswer(parse_question(turn.text), index, notes.sees, today).text()
 
 
 def _utc_day(now: float) -> date:

@@ -3,19 +3,81 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 from array import array
-from collections import deque
+from collections import Counter, defaultdict, deque
 from copy import copy
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._model.transcript import TextFile
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
-from pytest_ltm.agents.reader.word_index import WordIndex
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
+
+
+# --- BM25 (Robertson and Zaragoza, 2009; k1 = 1.5, b = 0.75, rarities above 0) over texts that are added one by one.
+
+SATURATION, LENGTH = 1.5, 0.75
+"""k1 and b."""
+
+
+class WordIndex:
+    """Ranks texts by the words that they share with a query; texts have numbers from 0, in the order of adding."""
+
+    def __init__(self) -> None:
+        # Arrays: each number in a list would be an object, eight times the size.
+        self._once: defaultdict[str, array[int]] = defaultdict(partial(array, "I"))
+        """By word, the texts that have it once: nearly all that have it, and quickly scored."""
+        self._often: defaultdict[str, array[int]] = defaultdict(partial(array, "I"))
+        """By word, the texts that have it more often, each with how often behind it."""
+        self._sizes = array("I")
+        self._norms: array[float] = array("d")
+        self._worth_once: array[float] = array("d")
+
+    def __len__(self) -> int:
+        return len(self._sizes)
+
+    def add(self, words: Sequence[str]) -> None:
+        """Add a text, as its words."""
+        number = len(self._sizes)
+        for word, times in Counter(words).items():
+            if times == 1:
+                self._once[word].append(number)
+            else:
+                self._often[word].extend((number, times))
+        self._sizes.append(max(len(words), 1))
+
+    def rank(self, words: Sequence[str]) -> list[int]:
+        """Return the numbers of the texts that share a word with the query, best first; of equals the older first."""
+        scores = self._score(words)
+        ranked = [number for number, score in enumerate(scores) if score]
+        ranked.sort(key=scores.__getitem__, reverse=True)
+        return ranked
+
+    def _score(self, words: Sequence[str]) -> list[float]:
+        self._measure_sizes()
+        norms, worth_once, size = self._norms, self._worth_once, len(self._sizes)
+        scores = [0.0] * size
+        for word, weight in Counter(words).items():
+            once, often = self._once.get(word, ()), self._often.get(word, ())
+            holders = len(once) + len(often) // 2
+            rarity = weight * math.log(1 + (size - holders + 0.5) / (holders + 0.5))
+            for number in once:
+                scores[number] += rarity * worth_once[number]
+            for number, times in zip(often[::2], often[1::2], strict=True):
+                scores[number] += rarity * times / (times + norms[number])
+        return scores
+
+    def _measure_sizes(self) -> None:
+        if len(self._norms) == len(self._sizes):
+            return
+        slope = SATURATION * LENGTH * len(self._sizes) / sum(self._sizes)
+        self._norms = array("d", (SATURATION * (1 - LENGTH) + slope * size for size in self._sizes))
+        self._worth_once = array("d", (1 / (1 + norm) for norm in self._norms))
 
 
 _WORD = lazy_pattern(r"\w+")
@@ -49,6 +111,7 @@ class Memory:
 
     def held(self) -> dict[str, Any]:
         """Return all state, for `put_back` on the same memory: without going by way of JSON."""
+        # Shallow copies: what they hold is never changed in place.
         kinds = (list, set, dict, deque, array)
         return {name: copy(value) if isinstance(value, kinds) else value for name, value in vars(self).items()}
 
@@ -155,6 +218,7 @@ class Retrieving(Memory):
         for position in range(newest - 1, -1, -1):
             if position in self._overlooked:
                 continue
+            # The first that does not fit ends them: the newest are seen without gaps.
             if left - self._sizes[position] < recent:
                 break
             chosen.append(position)
@@ -251,6 +315,7 @@ class Forgetful(Memory):
     def add_message(self, message: str) -> None:
         """Decide whether the exchange will be forgotten: its text and its place decide."""
         self._newest += 1
+        # Drawn from place and text, so that a resumed conversation forgets the same ones.
         if random.Random(f"forgetful {self._newest} {message}").random() < self._share:
             self._forgotten.add(self._newest)
 
@@ -273,49 +338,35 @@ def make_memory(policy: str, argument: str) -> Callable[[], Memory]:
 
     Raises ConfigurationError for an unknown policy or an argument that the policy cannot use.
     """
-    if policy not in _POLICIES:
-        hint = did_you_mean(policy, _POLICIES)
-        raise ConfigurationError(f"unknown memory policy {policy!r}.{hint} There are: {', '.join(sorted(_POLICIES))}")
-    return _POLICIES[policy](argument)
+    match policy:
+        case "full":
+            if argument:
+                raise ConfigurationError(f"'full:{argument}': the policy 'full' takes no argument. Write 'full'")
+            return Full
+        case "window":
+            return partial(Window, tokens_of("window", argument))
+        case "bm25":
+            if best := _TOP.fullmatch(argument.strip().lower()):
+                return partial(Retrieving, 0, lambda _: 0, top=int(best[1]))
+            return partial(Retrieving, tokens_of("bm25", argument), count_tokens)
+        case "forgetful":
+            return partial(Forgetful, _share_of(argument))
+    hint = did_you_mean(policy, _POLICIES)
+    raise ConfigurationError(f"unknown memory policy {policy!r}.{hint} There are: {', '.join(_POLICIES)}")
 
 
-def _make_full(argument: str) -> Callable[[], Memory]:
-    if argument:
-        raise ConfigurationError(f"'full:{argument}': the policy 'full' takes no argument. Write 'full'")
-    return Full
+_POLICIES = ("bm25", "forgetful", "full", "window")
 
 
-def _make_window(argument: str) -> Callable[[], Memory]:
-    tokens = tokens_of("window", argument)
-    return lambda: Window(tokens)
-
-
-def _make_bm25(argument: str) -> Callable[[], Memory]:
-    best = _TOP.fullmatch(argument.strip().lower())
-    if best:
-        return lambda: Retrieving(0, lambda _: 0, top=int(best[1]))
-    tokens = tokens_of("bm25", argument)
-    return lambda: Retrieving(tokens, count_tokens)
-
-
-def _make_forgetful(argument: str) -> Callable[[], Memory]:
+def _share_of(argument: str) -> float:
     try:
         share = float(argument)
     except ValueError:
         share = -1.0
-    if not 0 <= share <= 1:
-        raise ConfigurationError(
-            f"'forgetful:{argument}': {argument!r} is no share of 0 to 1. Write it as in 'forgetful:0.2'"
-        )
-    return lambda: Forgetful(share)
-
-
-_POLICIES: Mapping[str, Callable[[str], Callable[[], Memory]]] = {
-    "full": _make_full,
-    "window": _make_window,
-    "bm25": _make_bm25,
-    "forgetful": _make_forgetful,
-}
+    if 0 <= share <= 1:
+        return share
+    cure = "Write it as in 'forgetful:0.2'"
+    raise ConfigurationError(f"'forgetful:{argument}': {argument!r} is no share of 0 to 1. {cure}")
 
 
 def tokens_of(policy: str, argument: str) -> int:
@@ -323,9 +374,8 @@ def tokens_of(policy: str, argument: str) -> int:
     match = _TOKENS.fullmatch(argument.strip().lower())
     tokens = round(float(match.group(1)) * (1000 if match.group(2) else 1)) if match else 0
     if tokens < 1:
-        raise ConfigurationError(
-            f"'{policy}:{argument}': {argument!r} is no number of tokens. Write it as in '{policy}:8k'"
-        )
+        cure = f"Write it as in '{policy}:8k'"
+        raise ConfigurationError(f"'{policy}:{argument}': {argument!r} is no number of tokens. {cure}")
     return tokens
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
+from msgspec import Struct
+
 from pytest_ltm._language.numbers import NUMBERS, ONES
-from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm._language.patterns import lazy_pattern, made_later
 from pytest_ltm._model.transcript import TextFile
 from pytest_ltm._storage.schema import load_packaged_yaml
 
@@ -27,6 +28,8 @@ WORDS: Mapping[str, Any] = load_packaged_yaml(__file__, "words.yml")
 COMMON = {who: frozenset(words.split()) for who, words in WORDS["common"].items()}
 """Words that carry no meaning, by who passes over them."""
 
+_PATTERNS: Mapping[str, Mapping[str, Any]] = load_packaged_yaml(__file__, "patterns.yml")
+
 SMALL_NUMBERS = {word: NUMBERS[word] for word in (*ONES[1:13], "a", "an")}
 """By their words."""
 
@@ -34,8 +37,7 @@ MAX_CLOSELY_READ = 1200
 """Characters up to which a message is looked at closely by abilities that deal in single sentences."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IncomingTurn:
+class IncomingTurn(Struct, frozen=True, kw_only=True):
     """One incoming message and its circumstances."""
 
     text: str
@@ -56,8 +58,7 @@ class IncomingTurn:
         return len(self.text) <= MAX_CLOSELY_READ
 
 
-@dataclass(frozen=True, slots=True)
-class ReaderNote:
+class ReaderNote(Struct, frozen=True):
     """Something that one message told."""
 
     kind: str
@@ -94,13 +95,20 @@ class ReaderNotebook:
         self._long = TextFile()
         self._derived: dict[str, Any] = {}
 
-    def add(self, turn: IncomingTurn, kind: str, content: Any) -> None:
-        """Note down what a message told."""
+    def add(self, turn: IncomingTurn, kind: str, content: Any, reply: str = "Noted.") -> str:
+        """Note down what a message told; return what to reply to it."""
+        # As JSON at once, so that what is saved and what is read are the same.
         self._append(json.dumps([kind, turn.position, turn.now, content]))
+        return reply
 
     def visible(self, kind: str) -> Iterator[ReaderNote]:
         """Yield the notes of one kind that can still be seen, the newest first."""
+        # One by one: asking the memory may rank all exchanges, and most want the newest only.
         return (note for note in reversed(self._notes.get(kind, ())) if self.sees(note.position))
+
+    def contents(self, kind: str) -> list[Any]:
+        """Return what the notes of one kind say that can still be seen, the newest first."""
+        return [note.content for note in self.visible(kind)]
 
     def newest(self, kind: str) -> ReaderNote | None:
         """Return the newest note of one kind that can still be seen."""
@@ -117,11 +125,12 @@ class ReaderNotebook:
         result: T = self._derived[kind]
         return result
 
-    def drop(self, *kinds: str) -> None:
-        """Forget all notes of these kinds, because a message asked for it."""
+    def drop(self, *kinds: str) -> str:
+        """Forget all notes of these kinds, because a message asked for it; return what to reply to it."""
         for kind in kinds:
             self._notes.pop(kind, None)
             self._derived.pop(kind, None)
+        return "Forgotten."
 
     def held(self) -> dict[str, list[ReaderNote]]:
         """Return all notes, for `put_back`."""
@@ -149,6 +158,7 @@ class ReaderNotebook:
         if len(line) <= MAX_CLOSELY_READ:
             note = ReaderNote(kind, position, time, None, content, line)
         else:
+            # Read again from disk when it is asked for: a history may have millions of tokens.
             note = ReaderNote(kind, position, time, partial(self._long.__getitem__, len(self._long)), None, "")
             self._long.append(line)
         self._notes.setdefault(kind, []).append(note)
@@ -166,6 +176,43 @@ class Ability(Protocol):
         ...
 
 
+class Patterns:
+    """The patterns of a section of `patterns.yml` as attributes, groups of them as items; compiled when first used."""
+
+    def __init__(self, section: str, **parts: str | Iterable[str]) -> None:
+        """`parts`: what words in capitals stand for beside the section's own parts; alternatives, if not a text."""
+        self._section = _PATTERNS[section]
+        texts = {name: part if isinstance(part, str) else "|".join(part) for name, part in parts.items()}
+        self._parts = {**self._section, **texts}
+
+    def __getattr__(self, name: str) -> re.Pattern[str]:
+        pattern: re.Pattern[str] = self[name]
+        setattr(self, name, pattern)
+        return pattern
+
+    def __getitem__(self, name: str) -> Any:
+        return self.compile_group(self._section[name])
+
+    def compile_group(self, group: Any, flags: str = "") -> Any:
+        """Return a pattern, or lists and mappings of patterns, for texts; `flags` as in "(?i)" come before each."""
+        if isinstance(group, str):
+            # Later: a conversation needs the patterns of few scenarios.
+            return made_later(lambda: re.compile(flags + self._fill_parts(group)))
+        if isinstance(group, list):
+            return [self.compile_group(one, flags) for one in group]
+        return {name: self.compile_group(one, flags) for name, one in group.items()}
+
+    def _fill_parts(self, text: str) -> str:
+
+        def part(name: re.Match[str]) -> str:
+            return self._fill_parts(self._parts[name[0]]) if name[0] in self._parts else name[0]
+
+        return re.sub("[A-Z][A-Z_]+", part, text.replace("\n", ""))
+
+
+_ANYTHING = lazy_pattern("")
+
+
 class Topic:
     """An ability that reads brief messages, and drops all that it keeps when a message asks for it."""
 
@@ -173,10 +220,16 @@ class Topic:
     """Of its notes."""
     forgets: ClassVar[re.Pattern[str]]
     """What a message has that ends the topic, or begins it anew."""
-    about: ClassVar[re.Pattern[str]] = lazy_pattern("")
+    about: ClassVar[re.Pattern[str]]
     """What a message has that may be about this at all; most decide by what they read."""
-    forgotten: ClassVar[str] = "Forgotten."
+    forgotten: ClassVar[str]
     """The reply to it."""
+
+    def __init_subclass__(
+        cls, *, kinds: tuple[str, ...], forgets: re.Pattern[str], about: re.Pattern[str] = _ANYTHING,
+        forgotten: str = "Forgotten.",
+    ) -> None:  # fmt: skip
+        cls.kinds, cls.forgets, cls.about, cls.forgotten = kinds, forgets, about, forgotten
 
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Return the reply to a message that this ability is about; None: not mine."""
@@ -194,11 +247,6 @@ class Topic:
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note what a message tells, or answer what it asks; None: not mine."""
         raise NotImplementedError
-
-
-def word_pattern(text: str, flags: int = 0, **parts: str) -> re.Pattern[str]:
-    """Return one of WORDS as a pattern: `parts` stand where it has their names."""
-    return re.compile(re.sub("|".join(parts), lambda result: parts[result[0]], text), flags)
 
 
 def first_match(patterns: Iterable[re.Pattern[str]], text: str) -> re.Match[str] | None:

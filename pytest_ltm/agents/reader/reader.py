@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from msgspec import structs
+
 from pytest_ltm._storage.errors import AgentError
-from pytest_ltm.agents.reader.memory_policies import Memory, make_memory
-from pytest_ltm.locales import ENGLISH, detect_language, load_language
+from pytest_ltm.agents.reader.memory_policies import Memory, Retrieving, make_memory
+from pytest_ltm.locales import ENGLISH, Language, detect_language, load_language
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
 
-    from pytest_ltm.agents.reader.memory_policies import Retrieving
     from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNotebook
-    from pytest_ltm.locales import Language
 
 
 _LANGUAGE, _SAID = "language", "said"
+# Also with the marks of Chinese, which has no space behind them.
 _SENTENCE = re.compile(r"[^.!?\n。！？]+[.!?。！？]*\s*|\n")
 _QUOTED = re.compile(r"(?<=[\"“„「«])[^\"“”„」«»]{4,600}(?=[\"“”」»])")
 _QUIZ = "\nQ: "
@@ -83,7 +83,7 @@ def translate_turn(turn: IncomingTurn, notes: ReaderNotebook) -> ReadMessage:
         for meaning, part in {**dict(zip(meant, parts, strict=True)), **dict(quotes)}.items():
             if meaning != part:
                 notes.add(turn, _SAID, [meaning.strip(), part.strip()])
-    return ReadMessage(replace(turn, text=text + quiz + rest, said=turn.text), now, notes)
+    return ReadMessage(structs.replace(turn, text=text + quiz + rest, said=turn.text), now, notes)
 
 
 VERSION = 6
@@ -105,6 +105,7 @@ class Reader:
 
     def reply(self, message: str, user: str = "") -> str:
         """Return the reply to one message of a user, with whatever an earlier message asked to add to it."""
+        # Here and below: they take a while to import, and agents are looked up in every run.
         from pytest_ltm.agents.reader.abilities import APPENDING
 
         heard = translate_turn(self._turn(_sign_message(message, user)), self._notes)
@@ -116,6 +117,7 @@ class Reader:
 
     def answer_alone(self, message: str) -> str:
         """Return the reply to a question, and go back to where it was."""
+        # Not by save and load: that would write and read the whole conversation for each question.
         memory, notes, position = self._memory.held(), self._notes.held(), self._position
         try:
             return self.reply(message)
@@ -154,6 +156,7 @@ class Reader:
         """Go back to what `save` returned; AgentError if another version or memory policy saved it."""
         head, *lines = state.decode().split("\n")
         version, policy, *rest = json.loads(head)
+        # Another policy has seen other exchanges, and another version noted other things of them.
         if (version, policy) != (VERSION, self._policy):
             raise AgentError(
                 f"this state was saved by reader {version!r} with memory {policy!r}; "

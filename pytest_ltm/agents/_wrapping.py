@@ -1,0 +1,293 @@
+"""Agents that stand before another one: `padded:` adds to its replies, `ts:` puts the time before its messages."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from base64 import b64decode, b64encode
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from itertools import cycle
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from pytest_ltm._model.agent import CAPABILITIES, Announced, ExpectedReply, Prompted, Reply, TakesTurns
+from pytest_ltm._storage.clock import describe_duration
+from pytest_ltm._storage.errors import AgentError, ConfigurationError
+from pytest_ltm.agents._adapt import AgentSource, agent_source, capabilities_of
+from pytest_ltm.agents._capabilities import is_prompted, protocol_members, user_kwargs
+from pytest_ltm.agents.reader.memory_policies import count_tokens, tokens_of
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+
+
+class FreshPromptAgent:
+    """Has another agent reply, which knows nothing but what it is shown for each message anew.
+
+    `agent`: one that `model` has made; by default it makes another.
+    """
+
+    def __init__(self, model: AgentSource, *, tells: bool, agent: Any = None) -> None:
+        self._model, self._tells = model, tells
+        self._agent = self._made() if agent is None else agent
+
+    async def aclose(self) -> None:
+        """Close the other agent."""
+        close = getattr(self._agent, "aclose", None) or getattr(self._agent, "close", None)
+        if close is not None:
+            await await_result(close())
+
+    async def _blank(self) -> Any:
+        """Return an agent that knows nothing: the same one reset, or another."""
+        if "Resettable" in capabilities_of(self._agent):
+            await await_result(self._agent.reset())
+        else:
+            await self.aclose()
+            self._agent = self._made()
+        return self._agent
+
+    def _take_members(self, *, without: frozenset[str]) -> None:
+        """Get the other agent's capabilities: each by a method `_NAME` here, where there is one, else by its own."""
+        for name in (capabilities_of(self._agent) & CAPABILITIES.keys()) - without:
+            for member in protocol_members(CAPABILITIES[name]):
+                setattr(self, member, getattr(self, f"_{member}", None) or getattr(self._agent, member))
+
+    def _then(self, given: Any, does: Callable[[Any], Any]) -> Any:
+        """Return what is made of a value; if that has still to be awaited, so has this."""
+        return self._later(given, does) if inspect.isawaitable(given) else does(given)
+
+    async def _later(self, given: Awaitable[Any], does: Callable[[Any], Any]) -> Any:
+        return does(await given)
+
+    def _made(self) -> Any:
+        agent = self._model.make()
+        if self._tells and "AcceptsHistory" not in capabilities_of(agent):
+            raise AgentError(f"{self._model.spec!r} has no accept(message, reply), so it can be shown nothing")
+        return agent
+
+
+async def await_result(value: Any) -> Any:
+    """Return the value; what it comes to, if it is an awaitable."""
+    return await value if inspect.isawaitable(value) else value
+
+
+class InTurn(TakesTurns):
+    """One that stands before an agent that waits for its turn."""
+
+    _agent: Any
+
+    def turn(self) -> Any:
+        """Wait for a turn, and hold it."""
+        return self._agent.turn()
+
+
+# --- Padding: another agent that talks more, to have less told between what it must remember and the question.
+
+POLITE = (
+    "Thank you very much for telling me that, I do appreciate it.", "It is always a pleasure to talk with you.",
+    "Please do not hesitate to let me know if there is anything else that I can do.",
+    "I am here to help, whatever you may need, and I am happy to go on.", "I hope that you are having a lovely day.",
+    "Your patience and your kind words mean a great deal to me.", "Do take all the time that you need.",
+)  # fmt: skip
+# What a padded reply ends with: kind words, the message once more, or the filler that was told last.
+PADDINGS = ("politeness", "question", "filler")
+
+
+# Capabilities that a padded agent does not take from the other one.
+PADDING_CAPABILITIES = frozenset({"Configured", "Resettable", "Stateless", "AcceptsImages"})
+
+
+class Padded(FreshPromptAgent):
+    """Has another agent reply and adds a number of tokens to each reply; that agent never sees what was added.
+
+    It has the other agent's capabilities. Configured.
+    """
+
+    def __init__(self, model: AgentSource, agent: Any, tokens: int, padding: str) -> None:
+        super().__init__(model, tells=False, agent=agent)
+        self._tokens, self._padding, self._heard = tokens, padding, ""
+        self._take_members(without=PADDING_CAPABILITIES)
+
+    def reply(self, message: str) -> Any:
+        """Return the other agent's reply with the padding behind it; to be awaited where the other's is."""
+        return self._reply(message)
+
+    def _reply(self, message: str, user: str = "") -> Any:
+        return self._then(self._agent.reply(message, **user_kwargs(user)), partial(self._padded, message))
+
+    def _answer_alone(self, message: str) -> Any:
+        return self._then(self._agent.answer_alone(message), partial(self._padded, message))
+
+    def _padded(self, message: str, given: str | Reply) -> str | Reply:
+        padding = " ".join(self._sentences(message))
+        if isinstance(given, Reply):
+            return replace(given, text=f"{given.text}\n\n{padding}")
+        return f"{given}\n\n{padding}"
+
+    def _accept(self, message: str, reply: str, user: str = "") -> Any:
+        self._heard = message
+        return self._agent.accept(message, reply, **user_kwargs(user))
+
+    def _sentences(self, message: str) -> Iterator[str]:
+        said = {"question": (message,), "filler": (self._heard,)}.get(self._padding, ())
+        left = self._tokens
+        for sentence in cycle([each for each in said if each.strip()] or POLITE):
+            yield sentence
+            left -= count_tokens(sentence)
+            if left <= 0:
+                return
+
+    def configuration(self) -> Mapping[str, Any]:
+        """Return the padding and what the other agent tells of itself."""
+        return {"padding": self._padding, "tokens": self._tokens, "model": self._model.configuration(self._agent)}
+
+
+class PromptedPadded(Padded, Prompted):
+    """The same in front of a control that is prompted."""
+
+    def prompt(self, prompts: Sequence[ExpectedReply]) -> None:
+        """Hand them on."""
+        self._agent.prompt(prompts)
+
+
+class Padding(Struct, frozen=True):
+    """Makes padded agents."""
+
+    model: AgentSource
+    tokens: int
+    kind: str
+
+    def __call__(self) -> Padded:
+        """Return another agent, padded."""
+        return self.wrap_agent(self.model.make())
+
+    def wrap_agent(self, agent: Any) -> Padded:
+        """Return that agent, padded."""
+        padded = PromptedPadded if is_prompted(agent) else Padded
+        return padded(self.model, agent, self.tokens, self.kind)
+
+
+def make_padded(argument: str, find: Callable[[str], AgentSource]) -> AgentSource:
+    """Return the source of the agents that `[politeness:|question:|filler:][TOKENS:]SPEC` says.
+
+    `find` knows SPEC. Raises AgentError for a wrong number, where no agent is named, and for what `find` does not know.
+    """
+    name, (padding, tokens, rest) = f"padded:{argument}", _parse_padding(argument)
+    if not rest:
+        raise AgentError(f"agent {name!r} names no agent. Write it as in 'padded:1500:window:4k'.")
+    return agent_source(Padding(find(rest), read_tokens("padded", tokens), padding), spec=name)
+
+
+def padded_spec(spec: str) -> str:
+    """Return the spec of the agent that a padded one asks; "" for any other.
+
+    >>> unpadded("padded:question:1500:window:4k")
+    'window:4k'
+    """
+    name, _, argument = spec.partition(":")
+    return _parse_padding(argument)[2] if name == "padded" else ""
+
+
+def _parse_padding(argument: str) -> tuple[str, str, str]:
+    padding, tokens, rest = PADDINGS[0], "1500", argument
+    first, _, behind = rest.partition(":")
+    if first in PADDINGS:
+        padding, rest = first, behind
+    first, _, behind = rest.partition(":")
+    return (padding, first, behind) if first[:1].isdigit() else (padding, tokens, rest)
+
+
+def read_tokens(name: str, text: str) -> int:
+    try:
+        return tokens_of(name, text)
+    except ConfigurationError as error:
+        raise AgentError(f"agent {error}") from error
+
+
+# Capabilities that a timed agent has by itself, or does not take from the other one.
+ADDED_CAPABILITIES = frozenset({"TimeAware", "Stateless", "AcceptsImages", "Configured"})
+
+
+def stamp_message(message: str, now: datetime | None, before: datetime | None) -> str:
+    """Return a message with its time: the whole at first, then what has passed since the message before."""
+    if now is None:
+        return message
+    if before is None:
+        return f"[{now.isoformat(' ', 'seconds')}] {message}"
+    return f"[{describe_duration(now - before)} later] {message}"
+
+
+class Timed(FreshPromptAgent):
+    """Hands another agent each message with its time. It has the other agent's capabilities, and is TimeAware."""
+
+    def __init__(self, model: AgentSource, agent: Any) -> None:
+        super().__init__(model, tells=False, agent=agent)
+        self._now: datetime | None = None
+        self._before: datetime | None = None
+        if isinstance(agent, (Prompted, Announced)):
+            raise AgentError(
+                f"agent 'ts:{model.spec}': {model.spec!r} does not go by what it is told, so time is lost on it"
+            )
+        self._take_members(without=ADDED_CAPABILITIES)
+        self._told_too = "TimeAware" in capabilities_of(agent)
+
+    def tell_time(self, now: datetime) -> Any:
+        """Know the time of the next message."""
+        self._now = now
+        return self._agent.tell_time(now) if self._told_too else None
+
+    def reply(self, message: str) -> Any:
+        """Return the other agent's reply to the message with its time; to be awaited where the other's is."""
+        return self._reply(message)
+
+    def configuration(self) -> Mapping[str, Any]:
+        """Return what the other agent tells of itself."""
+        return {"time": "passed", "model": self._model.configuration(self._agent)}
+
+    # --- capabilities, if the other agent has them
+
+    def _reply(self, message: str, user: str = "") -> Any:
+        stamped = stamp_message(message, self._now, self._before)
+        return self._then(self._agent.reply(stamped, **user_kwargs(user)), self._passed)
+
+    def _answer_alone(self, message: str) -> Any:
+        return self._agent.answer_alone(stamp_message(message, self._now, self._before))
+
+    def _accept(self, message: str, reply: str, user: str = "") -> Any:
+        stamp = stamp_message(message, self._now, self._before)
+        return self._then(self._agent.accept(stamp, reply, **user_kwargs(user)), self._passed)
+
+    def _reset(self) -> Any:
+        self._now = self._before = None
+        return self._agent.reset()
+
+    def _save(self) -> Any:
+        before = None if self._before is None else self._before.isoformat()
+        return self._then(self._agent.save(), lambda state: json.dumps([before, b64encode(state).decode()]).encode())
+
+    def _load(self, state: bytes) -> Any:
+        before, inner = json.loads(state)
+        self._now = self._before = None if before is None else datetime.fromisoformat(before)
+        return self._agent.load(b64decode(inner))
+
+    def _passed(self, given: Any) -> Any:
+        self._before = self._now
+        return given
+
+
+class TimedInTurn(InTurn, Timed):
+    """The same in front of a chat model that waits for its turn."""
+
+
+class Timing(Struct, frozen=True):
+    """Makes timed agents."""
+
+    model: AgentSource
+
+    def __call__(self) -> Timed:
+        """Return another agent, timed."""
+        agent = self.model.make()
+        return (TimedInTurn if isinstance(agent, TakesTurns) else Timed)(self.model, agent)

@@ -1,0 +1,298 @@
+"""What the user says of themselves, their names and their life, and of others: what people have and give."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from pytest_ltm._language.dates import MONTH_PATTERN, month_number
+from pytest_ltm._language.numbers import NUMBERS
+from pytest_ltm.agents.reader.notes import WORDS, IncomingTurn, Patterns, ReaderNotebook, Topic, first_match
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Mapping, Sequence
+
+
+_RE = Patterns("person", COLOURS=WORDS["colours"].split())
+
+# Characters of the longest message that tells of a favourite colour without saying so.
+_SHORT = 120
+
+
+class Colours:
+    """Keeps every favourite colour that is told and answers with the newest that can be seen."""
+
+    def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+        """Note a statement, answer a question, forget on request."""
+        if not turn.is_brief:
+            return None
+        about = _RE.liking.search(turn.text) and _RE.mine.search(turn.text)
+        colour = (_told_colour(turn.text) if about else None) or _moved_on(turn.text)
+        if colour is not None:
+            return notes.add(turn, "colour", colour)
+        if not (about and _RE.colour.search(turn.text)):
+            return None
+        if _RE.forget.search(turn.text):
+            return notes.drop("colour")
+        if not ("?" in turn.text or _RE.wish.match(turn.text)):
+            return None
+        newest = notes.newest("colour")
+        return f"Your favourite colour is {newest.content}." if newest else "You have not told me."
+
+
+def _told_colour(text: str) -> str | None:
+    """Return the colour that a statement names as the favourite, else None."""
+    if "?" in text or _RE.forget.search(text):
+        return None
+    named = _RE.names.search(text)
+    if _RE.colour.search(text):
+        match = named or first_match(_RE["unlisted"], text)
+        return match.group(1).strip() if match else None
+    bare = _RE.bare.search(text)
+    word = (bare.group(1) or bare.group(2)) if bare else ""
+    return word if _RE.names.fullmatch(word) else None
+
+
+def _moved_on(text: str) -> str | None:
+    """Return the colour that a short statement speaks of, as people do once a favourite colour is known; else None."""
+    if len(text) > _SHORT or "?" in text or _RE.forget.search(text) or not _RE.moved_on.search(text):
+        return None
+    match = _RE.unnamed.search(text)
+    return match[1] if match else None
+
+
+# --- The names that the user goes by: the one told last, and the list of all of them.
+
+_TOLD, _UNTOLD = (_RE.compile_group(WORDS[how], "(?i)") for how in ("names", "names without the word"))
+
+
+class Names(Topic, kinds=("name",), forgets=_RE.forgets_names):
+    """Keeps every name that the user tells as the own one."""
+
+    def claims(self, text: str) -> bool:
+        """Return whether a message is about a name of the user's."""
+        about = _RE.mine_names.search(text) and _RE.about.search(text)
+        return bool(about) or (len(text) <= _SHORT and first_match(_UNTOLD, text) is not None)
+
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+        """Note a name, list all or tell the newest."""
+        if _RE.asked.search(turn.text) and not first_match(_UNTOLD, turn.text):
+            return None if _RE.of_another.search(turn.text) else _answer_person(turn.text, notes)
+        match = first_match([*_TOLD, *_UNTOLD], turn.text)
+        if match is None:
+            return None
+        return notes.add(turn, "name", match.group(1))
+
+
+def _answer_person(question: str, notes: ReaderNotebook) -> str | None:
+    names = notes.contents("name")
+    if _RE.all.search(question):
+        return json.dumps(names[::-1], ensure_ascii=False)
+    if not _RE.one.search(question):
+        return None
+    return f"Your name is {names[0]}." if names else "You have not told me your name."
+
+
+# --- What the user says of their own life: what is so now, after changes, corrections, withdrawals and rumours.
+
+# By what it is about: how it is said, and how it is asked for.
+_LIFE = _RE.compile_group(WORDS["life"], "(?i)")
+_KIND, _HABIT = "personal", "habit"
+# How a habit is told, and how it is asked for.
+_HABITS = _RE.compile_group([[rf"\bI (?:always )?(?:{did})", asked] for did, asked in WORDS["habits"]], "(?i)")
+
+
+class ConflictingPersonalInformation(
+    Topic, kinds=(_KIND, _HABIT), forgets=_RE.forgets_conflicting_personal_information
+):
+    """Keeps what the user says to be so, and answers with the last that has not been withdrawn."""
+
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+        """Note a statement, or answer a question."""
+        asks = turn.text.rstrip().endswith("?")
+        for number, forms in enumerate(_HABITS):
+            if match := forms[asks].search(turn.text):
+                exception = _RE.occasion.search(turn.text) is not None
+                if value := match[match.lastindex or 0] if match.re.groups else None:
+                    return notes.add(turn, _HABIT, [number, exception, value], "Good to know.")
+                known = notes.contents(_HABIT)
+                return next(
+                    (f"{value}." for n, other, value in known if (n, other) == (number, exception)),
+                    "You have not told me.",
+                )
+        if not asks:
+            if withdrawn := _RE.withdrawn.search(turn.text):
+                # What somebody takes something back about who says that, or only the value.
+                what = withdrawn[1]
+                if what in _LIFE:
+                    label = what
+                else:
+                    contents = notes.contents(_KIND)
+                    label = next((label for label, value in contents if value == what.rsplit(maxsplit=1)[-1]), None)
+                if label is not None:
+                    notes.add(turn, _KIND, [label, None])
+                return "I will forget that, then." if label else None
+            pairs = ((label, words.search(turn.text)) for label, (words, _) in _LIFE.items())
+            pair = next(((label, one[one.lastindex or 0]) for label, one in pairs if one), None)
+            if pair is not None and not _RE.rumour.search(turn.text):
+                notes.add(turn, _KIND, list(pair))
+            return None  # it may be about anything else as well: others note it, too
+        label = next((label for label, (_, asked) in _LIFE.items() if asked.search(turn.text)), None)
+        return _so_now(label, notes) if label else None
+
+
+def _so_now(label: str, notes: ReaderNotebook) -> str | None:
+    """Return what is so; None if it was never told: others may know."""
+    withdrawn = 0
+    for note in notes.visible(_KIND):
+        topic, value = note.content
+        if topic != label:
+            continue
+        if value is None:
+            withdrawn += 1
+        elif withdrawn:
+            withdrawn -= 1
+        else:
+            return f"As far as I know: {value}."
+    return None
+
+
+_LEDGER = Patterns("ledger", MONTH=MONTH_PATTERN)
+
+
+_OWN = _LEDGER.compile_group(
+    {label: [told, f"{label}\\b|{meant}", asked] for label, (told, meant, asked) in WORDS["own facts"].items()}, "(?i)"
+)
+_OWN_FACT = "own fact"
+_GONE = "I have forgotten that, as you asked."
+
+
+class OwnFacts(Topic, kinds=(_OWN_FACT,), forgets=_LEDGER.forgets_own_facts):
+    """Keeps what the user says of themselves until they want it forgotten."""
+
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+        """Note a fact, which others may note as well, or that it is gone; or answer a question."""
+        # The oldest first, each with its value; None: the user wants it forgotten.
+        held: dict[str, str | None] = dict(notes.contents(_OWN_FACT)[::-1])
+        if _LEDGER.forget.search(turn.text):
+            meant = (one for one in held if _OWN[one][1].search(turn.text) or (held[one] or "-") in turn.text)
+            gone = next(meant, None)
+            return notes.add(turn, _OWN_FACT, [gone, None], "I have forgotten it.") if gone else None
+        if held and _LEDGER.all.search(turn.text):
+            return f"{', '.join(value for value in held.values() if value)}."
+        if turn.text.rstrip().endswith("?"):
+            asked = next((one for one in held if _OWN[one][2].search(turn.text)), None)
+            return None if asked is None else f"{held[asked]}." if held[asked] else _GONE
+        for label, (told, *_) in _OWN.items():
+            if match := told.search(turn.text):
+                notes.add(turn, _OWN_FACT, [label, match[match.lastindex or 0]])
+        return None
+
+
+class Belongings(Topic, kinds=("belonging",), forgets=_LEDGER.forgets_belongings):
+    """Keeps what is said of somebody's thing, and says so where it was never told."""
+
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+        """Note a statement, which others may note as well, or answer a question if anything of the kind was told."""
+        if asked := _LEDGER.asked.search(turn.text):
+            question = turn.text
+            known = notes.contents("belonging")
+            if not known or not (_LEDGER.naming.search(question) or _LEDGER.place.search(question)):
+                return None
+            wanted = [asked["owner"].lower(), asked["thing"].lower(), _belonging_kind(question)]
+            return next((f"{value}." for *what, value in known if what == wanted), "You have not told me that.")
+        match = _LEDGER.told.search(turn.text)
+        if match and (_LEDGER.naming.search(match["how"]) or _LEDGER.place.search(match["how"])):
+            kind = _belonging_kind(match["how"])
+            notes.add(turn, "belonging", [match["owner"].lower(), match["thing"].lower(), kind, match["value"]])
+        return None
+
+
+def _belonging_kind(text: str) -> str:
+    return "name" if _LEDGER.naming.search(text) else "place"
+
+
+class _Book(Struct, frozen=True):
+    """What the notes hold."""
+
+    gifts: Sequence[Mapping[str, Any]]
+    homes: Mapping[str, str]
+
+    def total(self, **fields: str) -> int:
+        """Return the sum of the gifts that have these values."""
+        return sum(gift["sum"] for gift in self.gifts if all(gift[name] == value for name, value in fields.items()))
+
+
+class GiftLedger(Topic, kinds=("gift", "home"), about=_LEDGER.about_gift_ledger, forgets=_LEDGER.forgets_gift_ledger):
+    """Keeps gifts and where members live, and works out what it is asked of all of them."""
+
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+        """Note a gift or a home, or answer a question about the book."""
+        text = turn.text
+        if text.rstrip().endswith("?"):
+            return _answer_ledger(text, notes) if "the club's book" in text.lower() else None
+        gift = first_match(_LEDGER["gift"], text)
+        if gift and (day := _day_number(text)):
+            told = {"name": gift["name"], "sum": _amount_in_pounds(gift["sum"]), "what": gift["what"], "day": day}
+            return notes.add(turn, "gift", told)
+        if home := _LEDGER.home.search(text):
+            notes.add(turn, "home", [home["name"], home["town"]])
+        return None  # who lives where may matter to others, too
+
+
+def _amount_in_pounds(text: str) -> int:
+    word = text.lower().removeprefix("£").removesuffix(" pounds")
+    return int(word) if word.isdecimal() else NUMBERS.get(word, 0)
+
+
+def _day_number(text: str) -> int:
+    """Return the month and day that a text names, as one number; 0 if it names none."""
+    match = _LEDGER.day.search(text)
+    if not match:
+        return 0
+    # Comparable, and of one year: nobody names one.
+    return (month_number(match["month"] or match["month1"]) or 0) * 100 + int(match["day"] or match["day1"])
+
+
+def _answer_ledger(text: str, notes: ReaderNotebook) -> str:
+    """Return what a question about the book comes to."""
+    book = _Book(notes.contents("gift"), dict(notes.contents("home")))
+    if not book.gifts:
+        return "I don't know of any gifts."
+    if _LEDGER.many.search(text):
+        return f"{_count_gifts(text, book)} gifts."
+    if _LEDGER.order.search(text):
+        return f"{', '.join(_order_givers(text, book))}."
+    what, town = _LEDGER.for_what.search(text), _LEDGER.from_town.search(text)
+    if town:
+        return _find_givers(town, what["what"] if what else "", book)
+    if not what:
+        return "I don't know."
+    less = book.total(what=what["less"]) if what["less"] else 0
+    return f"That comes to {book.total(what=what['what']) - less} pounds."
+
+
+def _count_gifts(text: str, book: _Book) -> int:
+    if above := _LEDGER.above.search(text):
+        return sum(gift["sum"] > int(above[1]) for gift in book.gifts)
+    return sum(gift["day"] > _day_number(text) for gift in book.gifts)
+
+
+def _order_givers(text: str, book: _Book) -> list[str]:
+    names = dict.fromkeys(gift["name"] for gift in book.gifts)
+    if _LEDGER.first_gifts.search(text):
+        return list(dict.fromkeys(gift["name"] for gift in sorted(book.gifts, key=lambda gift: int(gift["day"]))))
+    return sorted(names, key=lambda name: -book.total(name=name))
+
+
+def _find_givers(town: re.Match[str], what: str, book: _Book) -> str:
+    """Return who from a town, or not from it, gave for something; or who of it gave the most, where that is asked."""
+    if not what:
+        members = [name for name, home in book.homes.items() if home == town["town"]]
+        return f"{max(members, key=lambda name: book.total(name=name))}." if members else "I don't know."
+    givers = dict.fromkeys(gift["name"] for gift in book.gifts if gift["what"] == what)
+    result = [name for name in givers if (book.homes.get(name) == town["town"]) is not bool(town["not"])]
+    return f"{', '.join(result)}." if result else "Nobody that I know of."

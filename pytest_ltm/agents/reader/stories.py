@@ -1,0 +1,395 @@
+"""Plays told line by line, a secret meeting, an evening in a restaurant; books and passages that are read out."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pytest_ltm._language.clauses import split_sentences
+from pytest_ltm.agents.reader.notes import UNDERSTOOD, WORDS, IncomingTurn, Patterns, ReaderNotebook, Topic, first_match
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+
+_RE = Patterns("plays")
+
+
+_EVENTS = _RE.compile_group(WORDS["play"])
+_BELIEF = _RE["belief"]
+
+
+class SallyAnne(Topic, kinds=("play",), forgets=_RE.forgets_sally_anne, forgotten="All right."):
+    """Notes the lines of a play, and plays them again when it is asked who believes what."""
+
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+        """Note a line, or answer as JSON from the lines that can still be seen."""
+        over = _RE.over.match(turn.text)
+        place = _answer_play(over.group(1) if over else turn.text, notes)
+        if place or over:
+            return json.dumps({"answer": place or "unknown"})
+        said_so = _RE.line.match(turn.text)
+        marked, line = said_so and said_so["mark"], said_so["line"].strip() if said_so else ""
+        event = next(([kind, *match.groups()] for kind, one in _EVENTS.items() if (match := one.match(line))), None)
+        if event:
+            notes.add(turn, "play", event)
+            notes.add(turn, UNDERSTOOD, event)
+        return "I see." if marked else None  # without the mark it may be anything: others note it as well
+
+
+def _answer_play(question: str, notes: ReaderNotebook) -> str | None:
+    """Return the place that a question about a play asks for; None for any other question, or if it is unknown."""
+    if "here " not in question:
+        return None
+    # What somebody believes of another also reads like a search: it is tried first.
+    for pattern in (*_BELIEF, _RE.search, _RE.start, _RE.end):
+        if match := pattern.search(question):
+            break
+    else:
+        return None
+    play = _Play.known_after(notes.contents("play")[::-1])
+    if pattern is _BELIEF[0]:
+        return play.shared.get((match[1], match[2], match[3]))
+    if pattern is _BELIEF[1]:
+        return play.shared.get((match["who"], match["whom"], match["thing"]))
+    if pattern is _RE.search:
+        return play.known.get((match[1] or match[3], match[2] or match[4]))
+    places = play.places.get(match[1], [None])
+    return places[0] if pattern is _RE.start else places[-1]
+
+
+@dataclass
+class _Play:
+    """What is known after some lines."""
+
+    room: str
+    """Where the things are."""
+    present: list[str] = field(default_factory=list)
+    """Who is in that room."""
+    places: dict[str, list[str | None]] = field(default_factory=dict)
+    known: dict[tuple[str, str], str] = field(default_factory=dict)
+    """Where somebody last saw a thing."""
+    shared: dict[tuple[str, str, str], str] = field(default_factory=dict)
+    """Where somebody last saw it together with somebody else."""
+
+    @classmethod
+    def known_after(cls, lines: Sequence[Sequence[Any]]) -> _Play:
+        """Return what is known after the lines, each its kind and its names."""
+        play = cls(_room_of(lines))
+        for kind, *names in lines:
+            play.add(kind, names)
+        return play
+
+    def add(self, kind: str, names: Sequence[str]) -> None:
+        """Play one line."""
+        match kind:
+            case "enters" | "is":
+                self._forget(names[0])
+                if names[1] == self.room:
+                    self.present.append(names[0])
+            case "leaves":
+                self._forget(names[0])
+            case "joins":
+                self.add("enters", (names[1], names[0]))
+            case "gone":
+                self._forget(names[1])
+            case "moved":
+                self.places.setdefault(names[1], []).append(names[0])
+            case "lies":
+                self.places.setdefault(names[0], []).append(names[1])
+            case "kept" | "moves":
+                self.places.setdefault(names[1], []).append(names[2])
+        self._see()
+
+    def _see(self) -> None:
+        """Let who is there know where everything is, and who sees it, too."""
+        for thing, places in self.places.items():
+            for who in self.present:
+                self.known[who, thing] = str(places[-1])
+                self.shared.update({(who, other, thing): str(places[-1]) for other in self.present})
+
+    def _forget(self, who: str) -> None:
+        self.present = [one for one in self.present if one != who]
+
+
+def _room_of(lines: Sequence[Sequence[Any]]) -> str:
+    """Return the room of the things: the one that is named with them, else that of the first puppet that moves one."""
+    at: dict[str, str] = {}
+    for kind, *names in lines:
+        match kind:
+            case "kept":
+                return str(names[0])
+            case "lies" if names[2]:
+                return str(names[2])
+            case "enters" | "is":
+                at[names[0]] = names[1]
+            case "moves" if names[0] in at:
+                return at[names[0]]
+    return ""
+
+
+# --- Coded messages about a secret meeting: what each of them means, and the three put together.
+
+
+_CODES = [
+    (_RE.compile_group(cue), kind, meaning) for kind, cues in WORDS["meeting"].items() for cue, meaning in cues.items()
+]
+
+
+class SpyMeeting(Topic, kinds=("spy",), forgets=_RE.forgets_spy_meeting, forgotten="Understood."):
+    """Notes what each message means, and tells place, time and thing when asked."""
+
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+        """Note a message, or put together those that can still be seen."""
+        if _RE.asked.search(turn.text):
+            newest: dict[str, str] = {}
+            for note in notes.visible("spy"):
+                newest.setdefault(*note.content)
+            labels = {"place": "Where", "time": "When", "item": "Bring"}
+            parts = [f"{label}: {newest[kind]}." for kind, label in labels.items() if kind in newest]
+            return " ".join(parts) or "I do not know."
+        if _RE.three_senders.search(turn.text):
+            return "I am all ears."
+        published = _RE.published.match(turn.text)
+        if not published and not _RE.named.search(turn.text):
+            return None
+        message = published[1] if published else turn.text
+        meaning = next(([kind, meaning] for cue, kind, meaning in _CODES if cue.search(message)), None)
+        if meaning:
+            return notes.add(turn, "spy", meaning, "Received.")
+        return "Received." if published else None
+
+
+# --- An evening in a restaurant, as a guest who knows what was ordered.
+
+
+class Restaurant:
+    """Orders what stands first on the menu, and insists on it."""
+
+    def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+        """Reply to the waiter as a guest, from what can still be seen."""
+        if not _RE.waiter.match(turn.text):
+            return _note_message(turn, notes)
+        menu: dict[str, list[str]] = {"dishes": [], "drinks": []}
+        kind = "dishes"
+        for line in turn.text.split("\n"):
+            if section := _RE.section.match(line):
+                kind = "drinks" if _RE.drinks.search(section[1]) else "dishes"
+            elif item := _RE.item.match(line):
+                menu[kind].append(item[1].strip())
+        if menu["drinks"]:
+            notes.add(turn, "menu", menu)
+            drinks = [name for name in menu["drinks"] if _wishes(notes)[0] in name.lower()] or menu["drinks"]
+            # The plainest that suits: a short name without brackets.
+            plainest = min(drinks, key=lambda name: ("(" in name, len(name))).lower()
+            return notes.add(turn, "drink", plainest, f"I would like the {plainest}, please.")
+        if _RE.eat.search(turn.text) or _RE.gone.search(turn.text):
+            return _order_dish(turn, notes)
+        if _RE.served.search(turn.text):
+            return _check_dish(turn, notes)
+        if _RE.drank.search(turn.text):
+            drink = notes.newest("drink")
+            return f"I had the {drink.content}, thank you." if drink else "I am afraid I do not remember."
+        return "Thank you."
+
+
+def _note_message(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+    if not turn.is_brief or not (_RE.roles.search(turn.text) or _RE.forget_restaurant.search(turn.text)):
+        return None
+    notes.drop("menu", "drink", "dish", "wishes")
+    if wishes := _RE.wishes.search(turn.text):
+        notes.add(turn, "wishes", wishes.groups())
+    return "All right."
+
+
+def _wishes(notes: ReaderNotebook) -> tuple[str, str]:
+    """Return what must be in a drink, and what must not be in a dish; "" for anything, and for nothing."""
+    wishes = notes.newest("wishes")
+    return (str(wishes.content[0]), str(wishes.content[1])) if wishes else ("", "\0")
+
+
+def _order_dish(turn: IncomingTurn, notes: ReaderNotebook) -> str:
+    menu, ordered, avoids = notes.newest("menu"), notes.contents("dish"), _wishes(notes)[1]
+    for dish in menu.content["dishes"] if menu else ():
+        if dish not in turn.text and dish not in ordered and avoids not in dish:
+            return notes.add(turn, "dish", dish, f"I will have the {dish}, please.")
+    return "What would you recommend?"
+
+
+def _check_dish(turn: IncomingTurn, notes: ReaderNotebook) -> str:
+    dish, avoids = notes.newest("dish"), _wishes(notes)[1]
+    if avoids in turn.text:
+        return f"Excuse me, I cannot eat {avoids}."
+    if dish is None or dish.content in turn.text:
+        return "Thank you very much."
+    return f"Excuse me, this is not what I ordered. I ordered the {dish.content}."
+
+
+_BOOKS = Patterns("chapter_break")
+
+
+class Passages(Topic, kinds=("passage",), about=_BOOKS.about_passages, forgets=_BOOKS.forgets_passages):
+    """Keeps what passages say and which titles they have, and answers from several of them with their titles."""
+
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+        """Note what a passage says, or answer a question."""
+        if "passages" in turn.text:
+            known: dict[tuple[str, str], tuple[str, str]] = {}
+            for note in notes.visible("passage"):  # the newest first: what puts another right is newer
+                relation, subject, value, title = note.content
+                known.setdefault((relation, subject), (value, title))
+            works = _BOOKS.named.findall(turn.text)
+            kind = next((kind for kind in _ANSWERS if re.search(kind, turn.text)), "")
+            if not works or not kind or not known:
+                return None
+            titles = dict[str, None]()
+
+            def look(relation: str, subject: str) -> str:
+                value, title = known[relation, subject]
+                titles[title] = None
+                return value
+
+            try:
+                answer = _ANSWERS[kind](look, works)
+            except KeyError:
+                return "I don't know."
+            return f"{answer}. Sources: {', '.join(titles)}."
+        corrects = first_match(_BOOKS["corrects"], turn.text)
+        title = corrects["title"] if corrects else next(iter(_BOOKS.title.findall(turn.text)), "")
+        rest = _BOOKS.title.sub(" ", turn.text)
+        for relation, wordings in _BOOKS["facts"].items():
+            if title and (fact := first_match(wordings, rest)):
+                return notes.add(turn, "passage", [relation, fact["subject"], fact["value"], title])
+        return None
+
+
+def _founder_birthplace(look: Callable[[str, str], str], works: list[str]) -> str:
+    return look("birthplace", look("founder", works[0]))
+
+
+# By what a question has.
+_ANSWERS: Mapping[str, Callable[[Callable[[str, str], str], list[str]], str]] = {
+    r"\b[Ww]hich river\b": lambda look, works: look("river", _founder_birthplace(look, works)),
+    r"\b[Ii]n which town\b": _founder_birthplace,
+    r"\b[Hh]ow many people\b": lambda look, works: str(sum(int(look("staff", work)) for work in works)),
+    r"\b[Ww]ho was born\b": lambda look, works: min(
+        [look("founder", work) for work in works], key=lambda person: int(look("birth", person))
+    ),
+    r"\b[Ww]hich (?:is older|was founded)\b": lambda look, works: (
+        "The " + min(works, key=lambda work: int(look("opening", work)))
+    ),
+}
+
+
+Statement = tuple[str, str, str]
+"""What it is about (`home`, `work`, `owner`, `whole`), of whom or of what, and what is so."""
+
+_NO_NAMES = frozenset(WORDS["no_names"].split())
+
+
+_BOOK = _BOOKS.compile_group(WORDS["book"])
+
+
+def town_statements(text: str) -> list[Statement]:
+    """Return what a text says of its town, in order; one statement a sentence."""
+    statements = (town_statement(sentence) for sentence in split_sentences(text))
+    return [one for one in statements if one is not None]
+
+
+def town_statement(sentence: str) -> Statement | None:
+    """Return what one sentence says; None if it says nothing of that kind."""
+    # What is broken or sound is said of a thing alone, whoever else is named.
+    if _BOOKS.whole.search(sentence):
+        return _about_thing("broken", sentence, "no") or _about_thing("sound", sentence, "yes")
+    names = [name for name in _BOOKS.name.findall(sentence) if name not in _NO_NAMES]
+    if not names:
+        return None
+    if _BOOKS.owner.search(sentence) and (statement := _about_thing("owner", sentence, names[-1], kind="owner")):
+        return statement
+    for kind, keywords in (("home", _BOOKS.home), ("work", _BOOKS.work)):
+        place = _first_noun(kind, sentence) if keywords.search(sentence) else None
+        if place:
+            return (kind, names[0], place)
+    return None
+
+
+def _about_thing(wordings: str, sentence: str, value: str, kind: str = "whole") -> Statement | None:
+    thing = _first_noun(wordings, sentence)
+    return (kind, thing, value) if thing else None
+
+
+def _first_noun(wordings: str, sentence: str) -> str | None:
+    """Return the noun that the first fitting wording finds."""
+    match = first_match(_BOOK[wordings], sentence)
+    return match["noun"][0].lower() + match["noun"][1:] if match else None
+
+
+_KINDS = ("book page", "book option")
+_SHORT = 300
+
+
+class ChapterBreak:
+    """Keeps what the pages say of their town and picks the beginning that contradicts none of it.
+
+    Where pages say nothing that it understands it can only guess: the beginning that shares most of its rare
+    words with them.
+    """
+
+    def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+        """Note a page or an option, answer the question, forget on request."""
+        if page := _BOOKS.page.match(turn.text):
+            return notes.add(turn, "book page", _read_town(turn.text[page.end() :]), "I am listening.")
+        if option := _BOOKS.option.match(turn.text):
+            told = {"number": int(option[1]), **_read_town(turn.text[option.end() :])}
+            return notes.add(turn, "book option", told, "I am listening.")
+        if len(turn.text) > 2 * _SHORT:
+            return None
+        if _BOOKS.opening.match(turn.text) or _BOOKS.forget.search(turn.text):
+            notes.drop(*_KINDS)
+            return "All right."
+        if _BOOKS.interlude.search(turn.text):
+            notes.drop("book option")
+            return "Ready."
+        return _choose_ending(notes) if _BOOKS.question.search(turn.text) else None
+
+
+def _read_town(text: str) -> dict[str, Any]:
+    """Return what a text says of its town; the words of one that says nothing."""
+    facts = town_statements(text)
+    return (
+        {"facts": facts} if facts else {"words": sorted(frozenset(word.lower() for word in _BOOKS.word.findall(text)))}
+    )
+
+
+def _choose_ending(notes: ReaderNotebook) -> str:
+    pages = notes.contents("book page")
+    options = {note.content["number"]: note.content for note in notes.visible("book option")}
+    if not options:
+        return "You have not given me any options."
+    if all("facts" in option for option in options.values()):
+        # The number of the only option that contradicts nothing; pages come the newest first.
+        state: dict[tuple[str, str], str] = {}
+        for page in pages:
+            for kind, subject, value in reversed(page.get("facts", ())):
+                state.setdefault((kind, subject), value)
+
+        def fits(option: Mapping[str, Any]) -> bool:
+            return all(state.get((kind, subject), value) == value for kind, subject, value in option["facts"])
+
+        fitting = [number for number, option in options.items() if fits(option)]
+        return str(fitting[0]) if len(fitting) == 1 else "I cannot tell."
+    # Guess: a word counts the more, the fewer options have it; the last page counts as much
+    # as all the others.
+    known = [frozenset(page.get("words", ())) for page in pages]
+    everywhere = frozenset[str]().union(*known)
+    words = {number: frozenset(option.get("words", ())) for number, option in options.items()}
+    spread = Counter(word for option in words.values() for word in option)
+
+    def likeness(number: int) -> float:
+        shares = [sum(1 / spread[word] for word in words[number] & page) for page in (everywhere, *known[:1])]
+        return sum(shares) / (len(words[number]) or 1)
+
+    return str(max(words, key=likeness)) if known else "I cannot tell."
