@@ -33,7 +33,7 @@ from pytest_ltm.plugin.items import (
 from pytest_ltm.plugin.options import ISOLATED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from pytest_ltm._model.handle import Ltm
     from pytest_ltm._model.suite import Suite, SuiteEntry
@@ -159,13 +159,6 @@ def version_of(known: LtmItem) -> str:
     except (OSError, TypeError):
         return ""
     return source_version(source)
-
-
-def select_items(items: Iterable[LtmItem], settings: RunSettings, *, everything: bool) -> Iterator[LtmItem]:
-    """Yield the items that the run is to play: with a definitions folder only scenarios that have files there."""
-    for known in items:
-        if everything or settings.definitions is None or settings.definitions.examples.get(known.scenario):
-            yield known
 
 
 def refuse_duplicates(items: Iterable[LtmItem]) -> None:

@@ -113,7 +113,8 @@ class RunFolder:
 
     def reopen_folder(self) -> None:
         """Take the folder of a run that is resumed; UsageError if another process has it or it has links."""
-        link = next(_iter_links(self.path), None)
+        walked = ((Path(inside) / name for name in (*names, *files)) for inside, names, files in os.walk(self.path))
+        link = next((path for path in chain.from_iterable(walked) if path.is_symlink()), None)
         if link is not None:
             raise pytest.UsageError(
                 f"--ltm-resume: {link} is a symbolic link, so what is written there could end up anywhere. Replace "
@@ -162,11 +163,6 @@ class RunFolder:
 _YOUNG_SECONDS = 60.0
 
 
-def _iter_links(folder: Path) -> Iterator[Path]:
-    for inside, names, files in os.walk(folder):
-        yield from (path for name in (*names, *files) if (path := Path(inside) / name).is_symlink())
-
-
 class LtmRun:
     """One pytest session as an LTM run, in this process."""
 
@@ -193,7 +189,7 @@ class LtmRun:
         """The folder of the run that is resumed."""
         known = worker.get("ltm_run") or (self.resumed.name if self.resumed else "")
         self.folder = RunFolder(settings.ltm_dir, known or run_id(), self.resumed)
-        self.costs = RunCosts(settings, self.sources, self.folder.path)
+        self.costs = RunCosts(settings, self.sources, self.folder.path, spends=self.plays)
         self.is_worker = bool(worker)
         self.gated = False
         """A gate is on: a score below its threshold fails no item."""
@@ -251,25 +247,23 @@ class LtmRun:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Keep the LTM items only, conversations in one piece each; none where one is refused, as pytest asks again."""
+        selection, definitions = self._selection, self.settings.definitions
         try:
-            kept = self._kept(items)
+            ltm_items = _collection.ltm_items(items)
+            selection.check([one.item for one in ltm_items])
+            self.scenario_names = {one.scenario for one in ltm_items}
+            # Beside a definitions folder whose command line names nothing only scenarios with files there are played.
+            everything = selection.has_paths or selection.names_suite or definitions is None
+            known = [one for one in ltm_items if everything or (definitions and definitions.examples.get(one.scenario))]
+            chosen = [one for one in known if selection.is_selected(one.item)]
+            _collection.refuse_duplicates(chosen)
+            kept = [one.item for one in _collection.in_order(chosen, self.settings)]
         except pytest.UsageError:
             items.clear()
             raise
-        dropped = set(items) - set(kept)
-        if dropped:
+        if dropped := set(items) - set(kept):
             config.hook.pytest_deselected(items=[item for item in items if item in dropped])
         items[:] = kept
-
-    def _kept(self, items: Sequence[pytest.Item]) -> list[pytest.Item]:
-        everything = self._selection.has_paths or self._selection.names_suite
-        ltm_items = _collection.ltm_items(items)
-        self._selection.check([one.item for one in ltm_items])
-        self.scenario_names = {one.scenario for one in ltm_items}
-        known = list(_collection.select_items(ltm_items, self.settings, everything=everything))
-        chosen = [one for one in known if self._selection.is_selected(one.item)]
-        _collection.refuse_duplicates(chosen)
-        return [one.item for one in _collection.in_order(chosen, self.settings)]
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         """Remember scenarios that were taken away."""
@@ -600,20 +594,3 @@ class LtmRun:
 
 def _is_reported(item: pytest.Item) -> bool:
     return REPORTED in item.stash
-
-
-class Costs:
-    """Checks the cost of a run before anything is sent, and begins the ledger."""
-
-    def __init__(self, run: LtmRun) -> None:
-        self._run = run
-
-    def pytest_report_header(self) -> list[str]:
-        """Say prices and budget."""
-        return list(self._run.costs.header())
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionstart(self) -> None:
-        """Begin the ledger; the run folder is there by now."""
-        if self._run.plays and not self._run.is_worker:
-            self._run.costs.begin()

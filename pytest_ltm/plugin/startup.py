@@ -48,7 +48,7 @@ from pytest_ltm.plugin.resume import ResumeGuard, Unfinished
 from pytest_ltm.plugin.resume_command_line import recorded_settings, source_of
 from pytest_ltm.plugin.safe_output import Boundary, EarlyBoundary, show_sanitized
 from pytest_ltm.plugin.selection import LanguageFilter, Selection, Sharding
-from pytest_ltm.plugin.session import Costs, LtmRun
+from pytest_ltm.plugin.session import LtmRun
 from pytest_ltm.plugin.settings import RunSettings, in_languages
 from pytest_ltm.plugin.signals import Signals
 from pytest_ltm.plugin.state import RUN, TRACES
@@ -91,8 +91,7 @@ def _register_plugins(config: pytest.Config) -> None:
     if not run.is_worker:
         manager.register(canaries, "ltm-canaries")
         manager.register(probe, "ltm-probe")
-    if not run.is_worker:
-        manager.register(Costs(run), "ltm-costs")
+        manager.register(run.costs, "ltm-costs")
     if run.rehearses:
         from pytest_ltm.plugin.dry_run import DryRun
 
