@@ -15,13 +15,12 @@ from pytest_ltm._storage.errors import AgentError, LtmError, describe_error
 from pytest_ltm.agents._registry import find_agent, label_for, reading_variants, split_specs
 from pytest_ltm.agents._subprocess_agent import Processes
 from pytest_ltm.plugin.options import read_option
-from pytest_ltm.plugin.settings import AgentChoice
+from pytest_ltm.plugin.settings import AgentChoice, RunSettings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ltm.agents._adapt import AgentSource
-    from pytest_ltm.plugin.settings import RunSettings
 
 
 REPLAY = "replay:"

@@ -17,19 +17,7 @@ from pytest_ltm._model import yaml_scenario as _yaml_scenario
 from pytest_ltm._model.plan import definition_rng, source_version
 from pytest_ltm._storage.errors import ConfigurationError, DefinitionError, LtmError, did_you_mean
 from pytest_ltm.plugin import dataset as _dataset
-from pytest_ltm.plugin.items import (
-    HANDLE,
-    LTM_ITEM,
-    PARAMETERS,
-    PLACE,
-    SCENARIO_NAME,
-    ItemPlace,
-    LtmItem,
-    Marks,
-    is_built_in,
-    is_ltm_item,
-    marks_of,
-)
+from pytest_ltm.plugin import items as _items
 from pytest_ltm.plugin.options import ISOLATED
 
 if TYPE_CHECKING:
@@ -40,13 +28,13 @@ if TYPE_CHECKING:
     from pytest_ltm.plugin.settings import RunSettings
 
 
-def places_of_scenario(settings: RunSettings, name: str, marks: Marks) -> list[ItemPlace]:
+def places_of_scenario(settings: RunSettings, name: str, marks: _items.Marks) -> list[_items.ItemPlace]:
     """Return every place of a scenario in the run, in the order agent, span, trial, example."""
     if settings.dataset is not None:
         return _dataset.dataset_places(settings, settings.dataset, name)
     short = settings.spans_too_short(name)
     return [
-        ItemPlace(agent.label, span, trial, f"{node_label(name)}_{example}" if span == ISOLATED else "", example)
+        _items.ItemPlace(agent.label, span, trial, f"{node_label(name)}_{example}" if span == ISOLATED else "", example)
         for agent in settings.agents
         for span in settings.spans
         if span not in short
@@ -55,7 +43,7 @@ def places_of_scenario(settings: RunSettings, name: str, marks: Marks) -> list[I
     ]
 
 
-def _example_labels(settings: RunSettings, name: str, marks: Marks) -> Sequence[str]:
+def _example_labels(settings: RunSettings, name: str, marks: _items.Marks) -> Sequence[str]:
     if settings.definitions is not None:
         texts = settings.definitions.examples.get(name)
         if texts:
@@ -66,50 +54,50 @@ def _example_labels(settings: RunSettings, name: str, marks: Marks) -> Sequence[
 
 def parametrize_places(metafunc: pytest.Metafunc, settings: RunSettings) -> None:
     """Give each LTM item its places; agent, span, trial and example come first in its id."""
-    if PLACE not in metafunc.fixturenames:
+    if _items.PLACE not in metafunc.fixturenames:
         return
-    if not hasattr(metafunc.definition, "_fixtureinfo") or not is_ltm_item(metafunc.definition):
+    if not hasattr(metafunc.definition, "_fixtureinfo") or not _items.is_ltm_item(metafunc.definition):
         return
-    item_places = places_of_scenario(settings, scenario_name(metafunc.definition), marks_of(metafunc.definition))
-    metafunc.parametrize(PLACE, item_places, ids=[place.id for place in item_places], indirect=True)
+    item_places = places_of_scenario(settings, scenario_name(metafunc.definition), _items.marks_of(metafunc.definition))
+    metafunc.parametrize(_items.PLACE, item_places, ids=[place.id for place in item_places], indirect=True)
 
 
 def scenario_name(node: pytest.Item) -> str:
     """Return a scenario's name: its entry's in the suite, else the function's without `test_`."""
     module = node.getparent(pytest.Module)
-    if module is not None and SCENARIO_NAME in module.stash:
-        return module.stash[SCENARIO_NAME]
+    if module is not None and _items.SCENARIO_NAME in module.stash:
+        return module.stash[_items.SCENARIO_NAME]
     name = str(getattr(node, "originalname", None) or node.name.partition("[")[0])
     return name.removeprefix("test_") or name
 
 
-def ltm_items(items: Iterable[pytest.Item]) -> list[LtmItem]:
+def ltm_items(items: Iterable[pytest.Item]) -> list[_items.LtmItem]:
     """Return the LTM items with their scenarios' names: two equal names get their module, too."""
-    result = [item for item in items if is_ltm_item(item) and place_of(item) is not None]
+    result = [item for item in items if _items.is_ltm_item(item) and place_of(item) is not None]
     sources: dict[str, set[str]] = {}
     for item in result:
         sources.setdefault(scenario_name(item), set()).add(_function_id(item))
-    known: dict[tuple[int, ...], Marks] = {}  # examples of a scenario have the same: one for all of them
+    known: dict[tuple[int, ...], _items.Marks] = {}  # examples of a scenario have the same: one for all of them
     return [_ltm_item(item, known, shared=len(sources[scenario_name(item)]) > 1) for item in result]
 
 
-def _ltm_item(item: pytest.Item, entries: dict[tuple[int, ...], Marks], *, shared: bool) -> LtmItem:
+def _ltm_item(item: pytest.Item, entries: dict[tuple[int, ...], _items.Marks], *, shared: bool) -> _items.LtmItem:
     place = place_of(item)
     if place is None:
         raise pytest.UsageError(f"{item.nodeid}: has no place in the run")
     name = node_label(scenario_name(item) + _variant_name(item, place))
-    if shared and not is_built_in(item):
+    if shared and not _items.is_built_in(item):
         parts = _function_id(item).replace("\\", "/").split("::")
         module = parts[0].removesuffix(".py").removesuffix(".ltm.yml")
         name = f"{node_label('.'.join([*module.split('/'), *parts[1:-1]]))}.{name}"
-    markers = tuple(map(id, item.iter_markers(HANDLE)))
+    markers = tuple(map(id, item.iter_markers(_items.HANDLE)))
     if markers not in entries:
         try:
-            entries[markers] = marks_of(item)
+            entries[markers] = _items.marks_of(item)
         except pytest.Collector.CollectError as error:  # of a parameter's mark: all files have been collected by now
             raise pytest.UsageError(str(error)) from None
-    known = LtmItem(item=item, place=place, marks=entries[markers], scenario=sys.intern(name))
-    item.stash[LTM_ITEM] = known
+    known = _items.LtmItem(item=item, place=place, marks=entries[markers], scenario=sys.intern(name))
+    item.stash[_items.LTM_ITEM] = known
     return known
 
 
@@ -117,28 +105,28 @@ def _function_id(item: pytest.Item) -> str:
     return item.nodeid.partition("[")[0]
 
 
-def _variant_name(item: pytest.Item, place: ItemPlace) -> str:
+def _variant_name(item: pytest.Item, place: _items.ItemPlace) -> str:
     """Return the user's own parameters of an item, as a part of its scenario's name."""
     callspec = getattr(item, "callspec", None)
     own = str(callspec.id).removeprefix(place.id).strip("-") if callspec else ""
     return f".{own}" if own else ""
 
 
-def place_of(item: pytest.Item) -> ItemPlace | None:
+def place_of(item: pytest.Item) -> _items.ItemPlace | None:
     """Return the item's place in the run."""
     callspec = getattr(item, "callspec", None)
-    place: ItemPlace | None = callspec.params.get(PLACE) if callspec else None
+    place: _items.ItemPlace | None = callspec.params.get(_items.PLACE) if callspec else None
     return place
 
 
-def in_order(items: Iterable[LtmItem], settings: RunSettings) -> list[LtmItem]:
+def in_order(items: Iterable[_items.LtmItem], settings: RunSettings) -> list[_items.LtmItem]:
     """Return conversations in one piece each, in the order of the options, and examples in the order of the plan."""
     from pytest_ltm._model.plan import natural_sort_key
 
     agents = {agent.label: index for index, agent in enumerate(settings.agents)}
     spans = {span: index for index, span in enumerate(settings.spans)}
 
-    def key(known: LtmItem) -> tuple[Any, ...]:
+    def key(known: _items.LtmItem) -> tuple[Any, ...]:
         place = known.place
         thread = (
             [] if settings.dataset is None else natural_sort_key(place.thread)
@@ -149,7 +137,7 @@ def in_order(items: Iterable[LtmItem], settings: RunSettings) -> list[LtmItem]:
     return sorted(items, key=key)
 
 
-def version_of(known: LtmItem) -> str:
+def version_of(known: _items.LtmItem) -> str:
     """Return the version that the marker says; else one that changes with the test's source."""
     if known.marks.version:
         return known.marks.version
@@ -161,7 +149,7 @@ def version_of(known: LtmItem) -> str:
     return source_version(source)
 
 
-def refuse_duplicates(items: Iterable[LtmItem]) -> None:
+def refuse_duplicates(items: Iterable[_items.LtmItem]) -> None:
     """Raise UsageError if two items of a conversation would be the same example."""
     seen: dict[tuple[object, ...], str] = {}
     for known in items:
@@ -195,8 +183,8 @@ class BuiltInModule(OwnModule):
     def __init__(self, *, entry: SuiteEntry, **keywords: Any) -> None:
         super().__init__(**keywords)
         self._entry = entry
-        self.stash[SCENARIO_NAME] = entry.name
-        self.stash[PARAMETERS] = dict(entry.parameters)
+        self.stash[_items.SCENARIO_NAME] = entry.name
+        self.stash[_items.PARAMETERS] = dict(entry.parameters)
 
     def _getobj(self) -> Any:
         return importlib.import_module(f"{BUILT_IN}.{self._entry.scenario}")
@@ -232,7 +220,9 @@ class BuiltInSuite(pytest.Collector):
                 names = ("span", "threshold", "floor", "pass_k", "reset")
                 fields = {name: value for name in names if (value := getattr(entry, name)) is not None}
                 if entry.incompatible:
-                    fields["incompatible"] = tuple(dict.fromkeys([*marks_of(item).incompatible, *entry.incompatible]))
+                    fields["incompatible"] = tuple(
+                        dict.fromkeys([*_items.marks_of(item).incompatible, *entry.incompatible])
+                    )
                 item.add_marker(pytest.mark.ltm.with_args(**fields), append=False)
                 yield item
 
@@ -310,7 +300,7 @@ def _check_entry(entry: SuiteEntry, path: str) -> None:
     module = importlib.import_module(f"{BUILT_IN}.{entry.scenario}")
     marks = [mark for test in vars(module).values() for mark in getattr(test, "pytestmark", ())]
     generate = next(
-        (mark.kwargs["generate"] for mark in marks if mark.name == HANDLE and "generate" in mark.kwargs), None
+        (mark.kwargs["generate"] for mark in marks if mark.name == _items.HANDLE and "generate" in mark.kwargs), None
     )
     if generate is not None:
         try:

@@ -12,7 +12,7 @@ from pytest_ltm._engine.scoring import scenario_result, usage_totals
 from pytest_ltm._engine.verdict_changes import ending_of
 from pytest_ltm._journal import events
 from pytest_ltm._journal.cost import Bill, lost_with_judge
-from pytest_ltm._journal.result import ConversationResult, ScenarioResult
+from pytest_ltm._journal.result import ConversationResult, Ended, ScenarioResult
 from pytest_ltm._journal.retrieval_recall import covers_all
 from pytest_ltm._model.agent import NOT_ASKED_ALONE, Usage
 from pytest_ltm._model.tokens import token_counter
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pytest_ltm._engine.lane import Ending, Lane
-    from pytest_ltm._journal.result import Ended
     from pytest_ltm._model.handle import Ltm
     from pytest_ltm._model.plan import PlannedExample
     from pytest_ltm._model.score import Score, Unscored
@@ -195,7 +194,7 @@ class PlayedConversation:
             if self._judge is not None:
                 self._judge.close()
             self._users.close()
-            self._opened.close()
+            self._mode.close(self._opened)
             for body in self.bodies.values():
                 body.release()
         stopped = reason != "complete"

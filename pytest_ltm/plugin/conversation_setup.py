@@ -14,31 +14,18 @@ import pytest
 from msgspec import Struct
 
 from pytest_ltm._calls.hub import own_time
-from pytest_ltm._calls.retry import Retries
-from pytest_ltm._engine.port import Checkpoints
-from pytest_ltm._engine.recording_folder import (
-    CHECKPOINTS,
-    JOURNAL,
-    RESULTS,
-    TIMINGS,
-    AgentRecord,
-    Recording,
-    agent_differences,
-    cannot_go_on,
-    cut_back,
-    read_recording,
-    recorded_agent,
-    recording_differences,
-)
+from pytest_ltm._calls.retry import Failed, Retries
+from pytest_ltm._engine import recording_folder as _recording
+from pytest_ltm._engine.port import Checkpoints, LivePort, Port
 from pytest_ltm._engine.verdict_changes import recorded_result
-from pytest_ltm._journal.cost import SCRIPTED
+from pytest_ltm._journal.cost import SCRIPTED, Account, Tariff
 from pytest_ltm._journal.events import AgentFacts, Header
 from pytest_ltm._journal.journal import Journal
-from pytest_ltm._journal.result import write_results
+from pytest_ltm._journal.result import ConversationResult, ScenarioResult, write_results
 from pytest_ltm._journal.timings import JudgeRetry, Timings, UserRetry
 from pytest_ltm._model import definition as _definition
-from pytest_ltm._model.agent import SEES_CLOCK, Capabilities
-from pytest_ltm._model.plan import agent_fingerprint, definition_rng, user_seed
+from pytest_ltm._model.agent import SEES_CLOCK, Agent, Capabilities
+from pytest_ltm._model.plan import Plan, agent_fingerprint, definition_rng, user_seed
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import (
@@ -65,16 +52,10 @@ if TYPE_CHECKING:
     from pathlib import Path
     from random import Random
 
-    from pytest_ltm._calls.retry import Failed
     from pytest_ltm._engine.conversation import Conversation, ConversationScript
     from pytest_ltm._engine.factory import ConversationFactory
     from pytest_ltm._engine.lane import Ending, Lane
-    from pytest_ltm._engine.port import LivePort, Port
     from pytest_ltm._journal import events
-    from pytest_ltm._journal.cost import Account, Tariff
-    from pytest_ltm._journal.result import ConversationResult, ScenarioResult
-    from pytest_ltm._model.agent import Agent
-    from pytest_ltm._model.plan import Plan
     from pytest_ltm.agents._adapt import AgentSource
     from pytest_ltm.judges._connection import JudgeConnection
     from pytest_ltm.judges._hidden_checks import HiddenChecks
@@ -128,20 +109,12 @@ class OpenConversation(Struct, frozen=True, kw_only=True):
     port: Port
     journal: Journal
     timings: Timings
-    lock: FolderLock
     agent_fingerprint: str = ""
     observers: Sequence[Callable[[events.Event], object]] = ()
     gone: str = ""
+    """Why nothing can be played."""
     traceback: str = ""
     """That of the agent's own code, where that is why nobody answers."""
-    """Why nothing can be played."""
-
-    def close(self) -> None:
-        """Finish the timings and let others have the folder."""
-        try:
-            self.timings.close()
-        finally:
-            self.lock.release()
 
 
 class ConversationMode:
@@ -149,6 +122,7 @@ class ConversationMode:
 
     def __init__(self, given: ConversationInputs) -> None:
         self.given = given
+        self._lock = FolderLock(given.folder)
 
     def plan(self, today: Plan) -> Plan:
         """Return the plan of the conversation; `today`: what its items say now."""
@@ -156,27 +130,33 @@ class ConversationMode:
 
     def open(self, site: ConversationFactory) -> OpenConversation:
         """Return the conversation's folder, locked; what keeps it from being played is a reason, not an error."""
-        lock = FolderLock(self.given.folder)
         try:
             self.given.folder.mkdir(exist_ok=True)
-            lock.acquire()
+            self._lock.acquire()
             if self.given.refused:
                 raise ConversationOver(self.given.refused)
-            return self.begin(site, lock)
+            return self.begin(site)
         except DiskFault:
-            lock.release()
+            self._lock.release()
             raise
         except (LtmError, OSError) as error:
-            lock.release()
-            return self.refuse(site, lock, str(error) if isinstance(error, LtmError) else describe_error(error))
+            self._lock.release()
+            return self.refuse(site, str(error) if isinstance(error, LtmError) else describe_error(error))
 
-    def begin(self, site: ConversationFactory, lock: FolderLock) -> OpenConversation:
+    def begin(self, site: ConversationFactory) -> OpenConversation:
         """Return the conversation's folder, which is locked by now; LtmError or OSError if it cannot be played in."""
         raise NotImplementedError
 
-    def refuse(self, site: ConversationFactory, lock: FolderLock, gone: str) -> OpenConversation:
+    def refuse(self, site: ConversationFactory, gone: str) -> OpenConversation:
         """Return what stands for a folder that cannot be played in, with the reason."""
         raise NotImplementedError
+
+    def close(self, opened: OpenConversation) -> None:
+        """Finish the timings and let others have the folder."""
+        try:
+            opened.timings.close()
+        finally:
+            self._lock.release()
 
     def judge(self, opened: OpenConversation, known: KnownAnswers) -> JudgeConnection | None:
         """Return where its examples ask the judge, None where there is none."""
@@ -218,10 +198,12 @@ class AgentFactory:
         retried: Callable[[Failed], object] = lambda _: None,
     ) -> None:
         self._source, self._settings, self._folder, self._label = source, settings, folder, label
+        self._limit = None if source.unlimited else settings.reply_timeout
+        """For a reply, and for making an agent."""
         self._rng = definition_rng(settings.seed.value, trial, "retries", label)
         self._retried = retried
         spec = redact_secrets(source.spec)
-        self.record = AgentRecord(
+        self.record = _recording.AgentRecord(
             fingerprint=agent_fingerprint(source.spec, None),
             facts=AgentFacts(spec=spec, configuration=None, capabilities=(), max_message_tokens=0),
         )
@@ -230,11 +212,6 @@ class AgentFactory:
     def make(self) -> AgentCaller:
         """Make the next agent; AgentError if it cannot be made."""
         return self._spoken_to(self._source.make(fatal=fatal_exceptions(), folder=self._folder, timeout=self._limit))
-
-    @property
-    def _limit(self) -> float | None:
-        """The limit for a reply, which is that for making an agent, too."""
-        return None if self._source.unlimited else self._settings.reply_timeout
 
     def _spoken_to(self, agent: Agent) -> AgentCaller:
         source, settings = self._source, self._settings
@@ -253,21 +230,23 @@ class AgentFactory:
             capabilities=tuple(sorted(speaker.capabilities)),
             max_message_tokens=speaker.max_message_tokens,
         )
-        self.record = AgentRecord(fingerprint=fingerprint, facts=facts)
+        self.record = _recording.AgentRecord(fingerprint=fingerprint, facts=facts)
         return speaker
 
-    def differences(self, recordings: Iterable[Recording]) -> list[str]:
+    def differences(self, recordings: Iterable[_recording.Recording]) -> list[str]:
         """Return a sentence for each difference between the recorded agents and one that is made to be looked at.
 
         AgentError if it cannot be made.
         """
         self._spoken_to(self._source.sample(fatal=fatal_exceptions(), folder=self._folder, timeout=self._limit)).close()
-        return list(dict.fromkeys(result for each in recordings for result in agent_differences(each, self.record)))
+        return list(
+            dict.fromkeys(result for each in recordings for result in _recording.agent_differences(each, self.record))
+        )
 
-    def make_as(self, recording: Recording) -> AgentCaller:
+    def make_as(self, recording: _recording.Recording) -> AgentCaller:
         """Make an agent that resumes a recording; ConversationOver, with the differences, if it is another."""
         speaker = self.make()
-        texts = agent_differences(recording, self.record)
+        texts = _recording.agent_differences(recording, self.record)
         if texts:
             speaker.close()
             raise ConversationOver(f"the agent is not the recorded one. {' '.join(texts)}")
@@ -289,70 +268,58 @@ class LiveMode(ConversationMode):
             retried=lambda failed: self._live.note_retry(failed.attempt, failed.wait, failed.error),
         )
 
-    def begin(self, site: ConversationFactory, lock: FolderLock) -> OpenConversation:
+    def begin(self, site: ConversationFactory) -> OpenConversation:
         """Begin the conversation if nothing is recorded, else resume it."""
         script = site.agenda()
-        recording = read_recording(self.given.folder / JOURNAL)
+        recording = _recording.read_recording(self.given.folder / _recording.JOURNAL)
         if recording is None or not (recording.complete or recording.heard):
-            return self._begin(site, lock, script)
-        return self._go_on(site, lock, script, recording)
+            return self._begin(site, script)
+        return self._resume(site, script, recording)
 
-    def refuse(self, site: ConversationFactory, lock: FolderLock, gone: str) -> OpenConversation:
+    def refuse(self, site: ConversationFactory, gone: str) -> OpenConversation:
         """Write nothing: the folder is another's, or cannot be read."""
         self._untouched, timings = True, Timings()
+        port = self._answering(self._supply.make, site, timings)
         return OpenConversation(
-            script=site.agenda(), port=self._answering(self._supply.make, site, timings),
-            journal=Journal(), timings=timings, lock=lock,
-            agent_fingerprint=self._supply.record.fingerprint, gone=gone,
+            script=site.agenda(), port=port, journal=Journal(), timings=timings, gone=gone,
+            agent_fingerprint=self._supply.record.fingerprint,
         )  # fmt: skip
 
-    def _begin(self, site: ConversationFactory, lock: FolderLock, script: ConversationScript) -> OpenConversation:
+    def _begin(self, site: ConversationFactory, script: ConversationScript) -> OpenConversation:
         folder, supply, plan, gone, raised = self.given.folder, self._supply, site.plan, "", ""
-        cut_back(folder, None)
+        _recording.cut_back(folder, None)
         write_plan(folder, plan)
-        timings = Timings.resuming(folder / TIMINGS)
+        timings = Timings.resuming(folder / _recording.TIMINGS)
         live = self._answering(supply.make, site, timings, checkpoints=checkpoints_of(folder))
-        try:
-            self._come_back(plan)
-            live.restore()
-        except ConversationOver as over:
-            gone, raised = str(over), users_traceback(over)
-        journal = Journal.resuming(folder / JOURNAL)
+        if plan.sessions and not self.given.source.serves_many:
+            gone = f"sessions are asked for (--ltm-sessions), and there is one agent only: {self.given.source.refusal}"
+        else:
+            try:
+                live.restore()
+            except ConversationOver as over:
+                gone, raised = str(over), users_traceback(over)
+        journal, made = Journal.resuming(folder / _recording.JOURNAL), supply.record
         journal.write(
             Header(
-                plan=plan.to_json(),
-                plan_fingerprint=plan.fingerprint,
-                agent_fingerprint=supply.record.fingerprint,
-                now=site.clock.now,
-                agent=supply.record.facts,
+                plan=plan.to_json(), plan_fingerprint=plan.fingerprint, agent_fingerprint=made.fingerprint,
+                now=site.clock.now, agent=made.facts,
             )
-        )
+        )  # fmt: skip
         return OpenConversation(
-            script=script, port=live, journal=journal, timings=timings, lock=lock,
-            agent_fingerprint=supply.record.fingerprint, gone=gone, traceback=raised,
+            script=script, port=live, journal=journal, timings=timings, agent_fingerprint=made.fingerprint, gone=gone,
+            traceback=raised,
         )  # fmt: skip
 
-    def _come_back(self, plan: Plan) -> None:
-        """Raise ConversationOver if the run has sessions, and the agent cannot be made again."""
-        if plan.sessions and not self.given.source.serves_many:
-            raise ConversationOver(
-                f"sessions are asked for (--ltm-sessions), and there is one agent only: {self.given.source.refusal}"
-            )
-
-    def _go_on(
-        self,
-        site: ConversationFactory,
-        lock: FolderLock,
-        script: ConversationScript,
-        recording: Recording,
+    def _resume(
+        self, site: ConversationFactory, script: ConversationScript, recording: _recording.Recording
     ) -> OpenConversation:
-        folder = self.given.folder
-        checkpoints = checkpoints_of(folder)
-        problems, stuck = recording_differences(recording, site.plan), cannot_go_on(recording, checkpoints)
+        folder, checkpoints = self.given.folder, checkpoints_of(self.given.folder)
+        problems = _recording.recording_differences(recording, site.plan)
+        stuck = _recording.cannot_go_on(recording, checkpoints)
         if problems:
             raise ConversationOver(f"the recorded conversation cannot be resumed: {' '.join(problems)}")
-        cut_back(folder, recording)
-        journal = Journal.resuming(folder / JOURNAL)
+        _recording.cut_back(folder, recording)
+        journal = Journal.resuming(folder / _recording.JOURNAL)
         journal.write(recording.header)
         if site.clock.real and recording.header.now is not None:
             site.clock.jump_to_recorded(recording.header.now)
@@ -362,10 +329,11 @@ class LiveMode(ConversationMode):
                 raise ConversationOver(stuck)
             return self._supply.make_as(recording)
 
-        timings = Timings() if recording.complete else Timings.resuming(folder / TIMINGS)
-        live = self._answering(make, site, timings, known=recorded_agent(recording), checkpoints=checkpoints)
+        timings = Timings() if recording.complete else Timings.resuming(folder / _recording.TIMINGS)
+        known = _recording.recorded_agent(recording)
+        live = self._answering(make, site, timings, known=known, checkpoints=checkpoints)
         return OpenConversation(
-            script=script, port=site.recorded_port(journal, live), journal=journal, timings=timings, lock=lock,
+            script=script, port=site.recorded_port(journal, live), journal=journal, timings=timings,
             agent_fingerprint=recording.header.agent_fingerprint,
         )  # fmt: skip
 
@@ -374,14 +342,9 @@ class LiveMode(ConversationMode):
     ) -> LivePort:
         given = self.given
         self._live = site.live_port(
-            make,
-            timings,
-            tariff=given.tariff,
-            account=given.account,
-            watch=own_time,
-            traces=given.config.stash.get(TRACES, None),
-            **options,
-        )
+            make, timings, tariff=given.tariff, account=given.account, watch=own_time,
+            traces=given.config.stash.get(TRACES, None), **options,
+        )  # fmt: skip
         return self._live
 
     def users(self, opened: OpenConversation) -> UserConnection:
@@ -405,25 +368,20 @@ class LiveMode(ConversationMode):
         self, talk: Conversation, result: ConversationResult, *, stopped: bool, replaying: bool
     ) -> None:
         """Write the results, and delete the checkpoints where the conversation cannot be resumed."""
-        keeps = self._untouched or replaying  # what is recorded is not repeated
-        write_results(self.given.folder / RESULTS, self._beside_recorded(result) if keeps else result)
+        there = recorded_result(self.given.folder) if self._untouched or replaying else None
+        if there is not None:  # what is recorded is not repeated: it gets what it lacks
+            scored = {row.id: row for row in there.scenarios if row.scored}
+            rows = tuple(scored.get(row.id, row) for row in result.scenarios)
+            notices = (*there.notices, *result.notices)
+            result = replace(there, scenarios=rows, notices=notices, ended=result.ended, gone=result.gone)
+        write_results(self.given.folder / _recording.RESULTS, result)
         if not stopped and talk.gone is None:
-            shutil.rmtree(self.given.folder / CHECKPOINTS, ignore_errors=True)
-
-    def _beside_recorded(self, result: ConversationResult) -> ConversationResult:
-        """Return the results that are there, with what they lack: of a conversation that could not be told again."""
-        there = recorded_result(self.given.folder)
-        if there is None:
-            return result
-        scored = {row.id: row for row in there.scenarios if row.scored}
-        rows = tuple(scored.get(row.id, row) for row in result.scenarios)
-        notices = (*there.notices, *result.notices)
-        return replace(there, scenarios=rows, notices=notices, ended=result.ended, gone=result.gone)
+            shutil.rmtree(self.given.folder / _recording.CHECKPOINTS, ignore_errors=True)
 
 
 def checkpoints_of(folder: Path) -> Checkpoints:
     """Return the checkpoints in a conversation's folder."""
-    return Checkpoints(folder / CHECKPOINTS)
+    return Checkpoints(folder / _recording.CHECKPOINTS)
 
 
 def write_plan(folder: Path, plan: Plan) -> None:

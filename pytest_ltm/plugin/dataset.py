@@ -9,7 +9,7 @@ import pytest
 from pytest_ltm._results.text import one_line
 from pytest_ltm._storage.clock import START
 from pytest_ltm._storage.errors import ConfigurationError
-from pytest_ltm.datasets._dataset import SPAN, SPAN_TOKENS, Dataset, DatasetSuite
+from pytest_ltm.datasets._dataset import SPAN, SPAN_TOKENS, Dataset, DatasetSuite, ToldConversation
 from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin.items import ItemPlace
 from pytest_ltm.plugin.options import path_base, read_option
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ltm._model.plan import Questions
-    from pytest_ltm.datasets._dataset import ToldConversation
     from pytest_ltm.plugin.settings import RunSettings
 
 

@@ -14,7 +14,6 @@ from pytest_ltm._journal.journal import Journal
 from pytest_ltm._journal.timings import Timings
 from pytest_ltm._model.agent import Reply, Usage
 from pytest_ltm._storage.errors import UserError
-from pytest_ltm._storage.locks import FolderLock
 from pytest_ltm.agents._profile import CostSimulator, profile_of
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.judges._connection import JudgeConnection
@@ -23,7 +22,7 @@ from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin.conversation_setup import ConversationMode, OpenConversation, users_for
 from pytest_ltm.plugin.judging import NONE
 from pytest_ltm.reporting.forecast import PriceSource, forecast_lines
-from pytest_ltm.users._user_connection import USER_MODEL_NAME, find_user_model
+from pytest_ltm.users._user_connection import USER_MODEL_NAME, UserConnection, find_user_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
     from pytest_ltm.plugin.costs import KnownPrice
     from pytest_ltm.plugin.item_body import ItemBody
     from pytest_ltm.plugin.session import LtmRun
-    from pytest_ltm.users._user_connection import UserConnection
 
 
 REASON = "dry run: no agent was called"
@@ -79,10 +77,7 @@ class Rehearsed(ConversationMode):
         """Open nothing: nothing is written."""
         assumed = self.given.settings.assumed_reply
         self._simulated = CostSimulator(profile_of(self.given.source), site.counter, site.clock, assumed=assumed)
-        return OpenConversation(
-            script=site.agenda(), port=self._simulated,
-            journal=Journal(), timings=Timings(), lock=FolderLock(self.given.folder),
-        )  # fmt: skip
+        return OpenConversation(script=site.agenda(), port=self._simulated, journal=Journal(), timings=Timings())
 
     def judge(self, opened: OpenConversation, _known: KnownAnswers) -> JudgeConnection | None:
         """Return the connection to a judge that is content with everything."""

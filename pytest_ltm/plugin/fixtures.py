@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ltm._storage.errors import AgentError
-from pytest_ltm.plugin.state import RUN, lane_of, mark_own_fixture
+from pytest_ltm.plugin.state import RUN, RunState, lane_of, mark_own_fixture
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from pytest_ltm._model.ltm_judge import LtmJudge
     from pytest_ltm._storage.clock import Clock
     from pytest_ltm.plugin.items import ItemPlace
-    from pytest_ltm.plugin.state import RunState
 
 
 class LtmScheduler:

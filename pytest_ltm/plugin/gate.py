@@ -15,7 +15,7 @@ from pytest_ltm._results.columns import result_columns
 from pytest_ltm._results.gate import gate_rules as _rules
 from pytest_ltm._results.gate.baseline import FOLDER, check_name
 from pytest_ltm._results.gate.changes import Changes, CompareHints, GateSide, check_comparable, compare_sides, one_agent
-from pytest_ltm._results.gate.plan_facts import facts_of
+from pytest_ltm._results.gate.plan_facts import PlanFacts, facts_of
 from pytest_ltm._results.gate.verdict import FAILED, GateVerdict, decide_gate, why_undetectable
 from pytest_ltm._results.run_loading import find_side, save_baseline, side_of_run
 from pytest_ltm._results.statistics.pairs import Pair
@@ -24,7 +24,7 @@ from pytest_ltm._storage.disk import write_output
 from pytest_ltm._storage.errors import LtmError, did_you_mean
 from pytest_ltm._storage.sanitize import for_file
 from pytest_ltm.plugin import options as _options
-from pytest_ltm.plugin.items import LTM_ITEM, items_by_conversation
+from pytest_ltm.plugin.items import LTM_ITEM, LtmItem, items_by_conversation
 from pytest_ltm.plugin.options import path_base, read_option
 from pytest_ltm.reporting.agent_sentences import next_step, only_guesses, run_sentences
 from pytest_ltm.reporting.markdown import STEP_SUMMARY, add_to_step_summary, run_markdown
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ltm._results.gate.gate_rules import Rule
-    from pytest_ltm._results.gate.plan_facts import PlanFacts
-    from pytest_ltm.plugin.items import LtmItem
     from pytest_ltm.plugin.session import LtmRun
     from pytest_ltm.plugin.settings import RunSettings
 

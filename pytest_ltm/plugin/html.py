@@ -8,13 +8,13 @@ import json
 import os
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 import pytest
 
-from pytest_ltm._journal.result import RunResult
-from pytest_ltm._model.transcript import needle_gap
+from pytest_ltm._journal.result import RunResult, ScenarioResult
+from pytest_ltm._model.transcript import Exchange, needle_gap
 from pytest_ltm._results.run_loading import LoadedRun
 from pytest_ltm._results.text import format_distance, verdict_text
 from pytest_ltm._storage.sanitize import for_screen
@@ -29,10 +29,7 @@ from pytest_ltm.reporting.terminal import summary_lines
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
-    from typing import Any
 
-    from pytest_ltm._journal.result import ScenarioResult
-    from pytest_ltm._model.transcript import Exchange
     from pytest_ltm.plugin.report import Report
 
 

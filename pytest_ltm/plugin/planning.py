@@ -11,16 +11,16 @@ import pytest
 from pytest_ltm._calls.hub import sleep_here
 from pytest_ltm._model.plan import Plan, PlannedExample, compared_definition, definition_rng
 from pytest_ltm._model.scenario import LAST, Definition
-from pytest_ltm._model.tokens import token_counter
+from pytest_ltm._model.tokens import TokenCounter, token_counter
 from pytest_ltm._storage.clock import Clock, SignallingClock, SimulatedClock, WallClock
 from pytest_ltm._storage.errors import LtmError, describe_error
-from pytest_ltm.locales import ENGLISH, parse_languages
+from pytest_ltm.locales import ENGLISH, Language, parse_languages
 from pytest_ltm.plugin import judging as _judging
 from pytest_ltm.plugin.agents import REPLAY
 from pytest_ltm.plugin.collection import version_of
 from pytest_ltm.plugin.dataset import told_in
 from pytest_ltm.plugin.item_body import PATCHING
-from pytest_ltm.plugin.items import PARAMETERS, LtmItem, fixture_names
+from pytest_ltm.plugin.items import PARAMETERS, ItemPlace, LtmItem, fixture_names
 from pytest_ltm.plugin.options import span_of
 
 if TYPE_CHECKING:
@@ -29,11 +29,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pytest_ltm._model.filler import Filler
-    from pytest_ltm._model.tokens import TokenCounter
     from pytest_ltm._model.transcript import Count
     from pytest_ltm.datasets import ToldConversation
-    from pytest_ltm.locales import Language
-    from pytest_ltm.plugin.items import ItemPlace
     from pytest_ltm.plugin.settings import RunSettings
 
 

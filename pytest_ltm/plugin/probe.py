@@ -16,17 +16,17 @@ from pytest_ltm._journal.probe_rows import FILE, Decided, ProbeExchange, Verdict
 from pytest_ltm._journal.run_file import conversations_in
 from pytest_ltm._journal.timings import Timings
 from pytest_ltm._model.leak_probe import ProbeQuestion, Secret, is_known, probe_questions
-from pytest_ltm._model.scenario import Ask, Say
-from pytest_ltm._model.tokens import token_counter
+from pytest_ltm._model.scenario import Ask, Definition, Say
+from pytest_ltm._model.tokens import TokenCounter, token_counter
 from pytest_ltm._results.text import pluralize, span_of_time
 from pytest_ltm._storage.clock import SimulatedClock, stopwatch_seconds
 from pytest_ltm._storage.errors import AgentError, BudgetSpent, ConversationOver, DiskFault
-from pytest_ltm.agents._adapt import capabilities_of
+from pytest_ltm.agents._adapt import AgentSource, capabilities_of
 from pytest_ltm.agents._profile import CostSimulator, is_free, profile_of
 from pytest_ltm.plugin.conversation_setup import AgentFactory
 from pytest_ltm.plugin.dataset import conversation_start, told_in
 from pytest_ltm.plugin.internals.item_context import capture_unattributed
-from pytest_ltm.plugin.items import LTM_ITEM, items_by_conversation
+from pytest_ltm.plugin.items import LTM_ITEM, LtmItem, items_by_conversation
 from pytest_ltm.plugin.planning import plan_for
 from pytest_ltm.plugin.selection import OWN_TOKENS, expected_tokens
 
@@ -35,10 +35,6 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from pytest_ltm._model.scenario import Definition
-    from pytest_ltm._model.tokens import TokenCounter
-    from pytest_ltm.agents._adapt import AgentSource
-    from pytest_ltm.plugin.items import LtmItem
     from pytest_ltm.plugin.session import LtmRun
     from pytest_ltm.plugin.settings import RunSettings
 

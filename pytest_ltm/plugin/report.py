@@ -29,24 +29,16 @@ from pytest_ltm.agents._profile import spec_within
 from pytest_ltm.plugin import dataset as _dataset
 from pytest_ltm.plugin import judging as _judging
 from pytest_ltm.plugin import options as _options
-from pytest_ltm.plugin.gate import DECIDED
+from pytest_ltm.plugin.gate import DECIDED, Gate
 from pytest_ltm.plugin.internals.setup import say_body_in_junit
 from pytest_ltm.plugin.state import agents_traceback, is_in_body, is_unreached
+from pytest_ltm.reporting import terminal as _terminal
 from pytest_ltm.reporting.summary import summary_json, write_summary, write_verdicts
-from pytest_ltm.reporting.terminal import (
-    failing_lines,
-    first_reason,
-    rescored_details,
-    rescored_sentence,
-    summary_lines,
-    user_lines,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
     from pytest_ltm._journal.result import ConversationName, ConversationResult, Pace
-    from pytest_ltm.plugin.gate import Gate
     from pytest_ltm.plugin.session import LtmRun
 
 
@@ -294,7 +286,7 @@ class Report:
         if self._run.disk_is_gone:
             why = "records could not be written to disk"
         brief = self._run.config.get_verbosity() < 0 and not misjudged_checks(result)
-        reason = first_reason(result) if brief else ""
+        reason = _terminal.first_reason(result) if brief else ""
         return why if not why or not reason or reason.endswith(why) else f"{why}; the first: {reason}"
 
     def _show_tables(self, result: RunResult, terminalreporter: Any) -> None:
@@ -306,10 +298,10 @@ class Report:
         notes = [*self._alone(result.conversations), *mishap_sentences(result.conversations)]
         alone = notes if config.get_verbosity() < 0 else []
         for line in (
-            *summary_lines(result, width=width, verbosity=config.get_verbosity(), color=colored),
+            *_terminal.summary_lines(result, width=width, verbosity=config.get_verbosity(), color=colored),
             *(line for text in alone for line in wrap_text(f"note: {text}", width, "      ")),
             *_judging.judge_summary_lines(result, self._run.folder.path),
-            *user_lines(result),
+            *_terminal.user_lines(result),
             *[self._page] * bool(self._page),
         ):
             terminalreporter.write_line(line)
@@ -330,7 +322,7 @@ class Report:
         if rescoring is None:
             return {}
         came_to = rescoring.compare(result)
-        self._gate.told = [rescored_sentence(came_to), *rescored_details(came_to)]
+        self._gate.told = [_terminal.rescored_sentence(came_to), *_terminal.rescored_details(came_to)]
         return {"rescored": came_to.to_json()}
 
     def _write_page(self) -> str:
@@ -503,7 +495,7 @@ class Brevity:
             for name in shadows:
                 delattr(reporter, name)
         if brief and self._report.result is not None and option.reportchars == _LISTING:
-            for line in failing_lines(self._report.result, config.get_terminal_writer().fullwidth):
+            for line in _terminal.failing_lines(self._report.result, config.get_terminal_writer().fullwidth):
                 reporter.write_line(line)
             shown = ", --tb=short shows them" * (option.tbstyle == _AUTO)
             reporter.write_line(f"{pluralize(failed, 'failure')}: -rf lists them{shown}")

@@ -8,22 +8,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec import Struct
 
-from pytest_ltm._engine.recording_folder import (
-    JOURNAL,
-    RESULTS,
-    Recording,
-    cannot_go_on,
-    read_recording,
-    recording_differences,
-)
+from pytest_ltm._engine import recording_folder as _recording
 from pytest_ltm._journal.probe_rows import FILE as PROBED
-from pytest_ltm._journal.result import read_results
+from pytest_ltm._journal.result import ConversationName, ConversationResult, ScenarioResult, read_results
 from pytest_ltm._journal.run_file import conversations_in, read_run_file
 from pytest_ltm._results.text import one_line, pluralize, wrap_text
 from pytest_ltm._storage.errors import AgentError, LtmError
 from pytest_ltm.plugin import resume_command_line as _again
 from pytest_ltm.plugin.conversation_setup import AgentFactory, checkpoints_of
-from pytest_ltm.plugin.items import LTM_ITEM, items_by_conversation
+from pytest_ltm.plugin.items import LTM_ITEM, LtmItem, items_by_conversation
 from pytest_ltm.plugin.options import name_option_in_errors
 from pytest_ltm.plugin.planning import plan_for
 
@@ -33,8 +26,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from pytest_ltm._journal.result import ConversationName, ConversationResult, ScenarioResult
-    from pytest_ltm.plugin.items import LtmItem
     from pytest_ltm.plugin.report import Report
     from pytest_ltm.plugin.session import LtmRun
 
@@ -42,7 +33,7 @@ if TYPE_CHECKING:
 class Begun(Struct, frozen=True):
     """What is recorded in a run's folder, by conversation."""
 
-    recordings: Mapping[ConversationName, Recording | None]
+    recordings: Mapping[ConversationName, _recording.Recording | None]
     """None where not even the header is whole, or the journal is damaged."""
     stuck: Mapping[ConversationName, str]
     """Why an unfinished conversation cannot be resumed, by its name."""
@@ -50,7 +41,7 @@ class Begun(Struct, frozen=True):
     @classmethod
     def read_begun_run(cls, run: Path) -> Self:
         """Read a run's folder; only journals of this version can be resumed."""
-        known = {name: _read_recording(path.parent) for name, path in conversations_in(run, JOURNAL).items()}
+        known = {name: _read_recording(path.parent) for name, path in conversations_in(run, _recording.JOURNAL).items()}
         recordings = {name: recording for name, (recording, _) in known.items()}
         return cls(recordings, {name: reason for name, (_, reason) in known.items() if reason})
 
@@ -65,7 +56,7 @@ class Begun(Struct, frozen=True):
         return sum(one.exchanges for one in self.recordings.values() if one is not None)
 
     @property
-    def heard_conversations(self) -> Mapping[ConversationName, Recording]:
+    def heard_conversations(self) -> Mapping[ConversationName, _recording.Recording]:
         """Those of which an agent has heard something, complete ones among them."""
         known = {name: one for name, one in self.recordings.items() if one is not None}
         return {name: one for name, one in known.items() if one.heard or one.complete}
@@ -88,12 +79,12 @@ class Begun(Struct, frozen=True):
         return [f"{_join_first(names)}: {reason}" for reason, names in by_reason.items()]
 
 
-def _read_recording(folder: Path) -> tuple[Recording | None, str]:
+def _read_recording(folder: Path) -> tuple[_recording.Recording | None, str]:
     """Return what a folder holds, and why it cannot be resumed, or ""."""
     recording = None
     try:
-        recording = read_recording(folder / JOURNAL)
-        return recording, "" if recording is None else cannot_go_on(recording, checkpoints_of(folder))
+        recording = _recording.read_recording(folder / _recording.JOURNAL)
+        return recording, "" if recording is None else _recording.cannot_go_on(recording, checkpoints_of(folder))
     except LtmError as error:
         return recording, str(error)
 
@@ -153,14 +144,14 @@ class ResumeGuard:
                 self._refuse(self._begun.refusal_reasons())
 
     def _agents(self) -> list[str]:
-        by_label: dict[str, dict[ConversationName, Recording]] = {}
+        by_label: dict[str, dict[ConversationName, _recording.Recording]] = {}
         for name, recording in self._begun.heard_conversations.items():
             if name not in self._begun.stuck:
                 by_label.setdefault(name.agent, {})[name] = recording
         known = [(label, held) for label, held in by_label.items() if label in self._run.sources]
         return [problem for label, held in known for problem in self._agent_problems(label, held)]
 
-    def _agent_problems(self, label: str, held: dict[ConversationName, Recording]) -> list[str]:
+    def _agent_problems(self, label: str, held: dict[ConversationName, _recording.Recording]) -> list[str]:
         folder = self._run.folder.path / next(iter(held)).folder
         supply = AgentFactory(self._run.sources[label], self._run.settings, folder, label=label, trial=0)
         try:
@@ -172,8 +163,8 @@ class ResumeGuard:
             texts = [str(error)]
         return [f"{label}: {' '.join(texts)}"] if texts else []
 
-    def _plan_problems(self, name: str, recording: Recording, group: list[LtmItem]) -> list[str]:
-        texts = recording_differences(recording, plan_for(group, self._run.settings).plan)
+    def _plan_problems(self, name: str, recording: _recording.Recording, group: list[LtmItem]) -> list[str]:
+        texts = _recording.recording_differences(recording, plan_for(group, self._run.settings).plan)
         return [f"{name}: {' '.join(texts)}"] if texts else []
 
     def _refuse(self, problems: list[str]) -> None:
@@ -206,7 +197,7 @@ class Unfinished:
         yield
         result, folder = self._report.result, self._run.folder.path
         cut_off = bool(self._run.ended_by) or self._run.disk_is_gone  # nobody at the terminal wanted that
-        was_asked = any(folder.glob(f"*/{JOURNAL}")) or (cut_off and (folder / PROBED).exists())
+        was_asked = any(folder.glob(f"*/{_recording.JOURNAL}")) or (cut_off and (folder / PROBED).exists())
         if not self._run.plays or result is None or not was_asked:
             return  # refused before anything was said: there is nothing to resume
         # The faults that made an agent count as gone are undone when the run is resumed.
@@ -250,8 +241,12 @@ class Unfinished:
 
     def _elsewhere(self) -> str:
         """Return what to do about conversations whose journals are on other machines; "" if there are none."""
-        folders = [path.parent for path in self._run.folder.path.glob(f"*/{RESULTS}")]
-        far = [each for each in folders if not (each / JOURNAL).exists() and read_results(each / RESULTS).exchanges]
+        folders = [path.parent for path in self._run.folder.path.glob(f"*/{_recording.RESULTS}")]
+        far = [
+            each
+            for each in folders
+            if not (each / _recording.JOURNAL).exists() and read_results(each / _recording.RESULTS).exchanges
+        ]
         if not far:
             return ""
         some = f"{far[0].name} is" if len(far) == 1 else f"{pluralize(len(far), 'conversation')} are"

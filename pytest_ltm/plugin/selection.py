@@ -17,15 +17,12 @@ from pytest_ltm._storage.secrets import redact_secrets
 from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin.collection import ROOT
 from pytest_ltm.plugin.dataset import thread_options
-from pytest_ltm.plugin.items import LTM_ITEM, UNWRITTEN, is_built_in
+from pytest_ltm.plugin.items import LTM_ITEM, UNWRITTEN, ItemPlace, LtmItem, is_built_in
 from pytest_ltm.plugin.options import span_of
-from pytest_ltm.plugin.settings import Shard
+from pytest_ltm.plugin.settings import RunSettings, Shard
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-
-    from pytest_ltm.plugin.items import ItemPlace, LtmItem
-    from pytest_ltm.plugin.settings import RunSettings
 
 
 # Options that say nothing of what one conversation is about.

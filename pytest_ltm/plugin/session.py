@@ -19,7 +19,7 @@ from pytest_ltm._calls.event_loop import close_loops, share_in_thread
 from pytest_ltm._calls.time_limits import lift
 from pytest_ltm._engine.recording_folder import JOURNAL, TIMINGS
 from pytest_ltm._journal.cost import LEDGER
-from pytest_ltm._journal.result import ConversationName
+from pytest_ltm._journal.result import ConversationName, ScenarioResult
 from pytest_ltm._journal.run_file import FILE, LATEST, RunFile, conversations_in, write_run_file
 from pytest_ltm._storage.clock import wall_time
 from pytest_ltm._storage.disk import disk_fault, make_private, read_regular, write_whole
@@ -31,12 +31,12 @@ from pytest_ltm.plugin import agents as _agents
 from pytest_ltm.plugin import collection as _collection
 from pytest_ltm.plugin import selection as _selection
 from pytest_ltm.plugin.conversation_run import PlayedConversation
-from pytest_ltm.plugin.conversation_setup import ConversationInputs
+from pytest_ltm.plugin.conversation_setup import ConversationInputs, ConversationMode
 from pytest_ltm.plugin.costs import RunCosts
 from pytest_ltm.plugin.internals import setup as _internals
 from pytest_ltm.plugin.internals.item_context import CapturedStreams
 from pytest_ltm.plugin.item_body import BelowThreshold, ItemBody
-from pytest_ltm.plugin.items import LTM_ITEM, UNWRITTEN, items_by_conversation
+from pytest_ltm.plugin.items import LTM_ITEM, UNWRITTEN, LtmItem, items_by_conversation
 from pytest_ltm.plugin.options import name_option_in_errors
 from pytest_ltm.plugin.planning import plan_for
 from pytest_ltm.plugin.progress import Progress
@@ -48,12 +48,9 @@ if TYPE_CHECKING:
 
     from pytest_ltm._engine.conversation import Conversation
     from pytest_ltm._journal import events
-    from pytest_ltm._journal.result import ScenarioResult
     from pytest_ltm._model.plan import Plan
     from pytest_ltm._model.transcript import Exchange
     from pytest_ltm.plugin.concurrency import ConcurrentRunner
-    from pytest_ltm.plugin.conversation_setup import ConversationMode
-    from pytest_ltm.plugin.items import LtmItem
     from pytest_ltm.plugin.selection import Selection
     from pytest_ltm.plugin.settings import RunSettings
 

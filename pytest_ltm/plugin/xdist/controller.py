@@ -12,17 +12,9 @@ import pytest
 from pytest_ltm._engine.recording_folder import JOURNAL, RESULTS, cannot_go_on, read_recording
 from pytest_ltm._engine.scoring import usage_totals
 from pytest_ltm._journal import events
+from pytest_ltm._journal import result as _result
 from pytest_ltm._journal.cost import Bill, Tariff
 from pytest_ltm._journal.fold import ConversationRecord
-from pytest_ltm._journal.result import (
-    ConversationName,
-    ConversationResult,
-    ScenarioResult,
-    ended_early,
-    read_results,
-    scenario_from_json,
-    write_results,
-)
 from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import LtmError
@@ -31,7 +23,7 @@ from pytest_ltm.judges._model_calls import ModelUse
 from pytest_ltm.plugin.conversation_setup import checkpoints_of
 from pytest_ltm.plugin.state import mark_unreached, not_reached
 from pytest_ltm.plugin.xdist import wire as _wire
-from pytest_ltm.plugin.xdist.scheduling import ConversationScheduling, failed_collection
+from pytest_ltm.plugin.xdist.scheduling import ConversationScheduling, WorkUnit, failed_collection
 from pytest_ltm.plugin.xdist.wire import Brief, ReportLedger, conversation_of
 from pytest_ltm.reporting.summary import user_properties
 
@@ -40,7 +32,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ltm.plugin.session import LtmRun
-    from pytest_ltm.plugin.xdist.scheduling import WorkUnit
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +94,7 @@ def journal_snapshot(
 # --- The reports of an item that no worker could report.
 
 
-def reports_of(brief: Brief, row: ScenarioResult) -> Iterator[pytest.TestReport]:
+def reports_of(brief: Brief, row: _result.ScenarioResult) -> Iterator[pytest.TestReport]:
     """Yield a setup that failed or was skipped with the row's reason, and an empty teardown."""
 
     def report(when: Any, outcome: Any, longrepr: Any) -> pytest.TestReport:
@@ -203,10 +194,10 @@ class Recovery:
         open_ones = [brief for brief in briefs if brief.nodeid not in rows]
         blamed = self._blamed(open_ones, speaking) if death else ""
         others = f"{death}, and the conversation is given up" if blamed else why
-        folders: dict[str, list[ScenarioResult]] = {}
+        folders: dict[str, list[_result.ScenarioResult]] = {}
         for brief in briefs:
             if brief.nodeid in rows:
-                row = scenario_from_json(json.loads(rows[brief.nodeid]))
+                row = _result.scenario_from_json(json.loads(rows[brief.nodeid]))
             else:
                 is_it = brief.nodeid == blamed
                 row = self._unplayed(brief, why if is_it else others, blamed=is_it)
@@ -245,7 +236,7 @@ class Recovery:
         return self._run.costs.user(model).tariff
 
     def _tariff(self, folder: str) -> Tariff:
-        name = ConversationName.of_folder(folder)
+        name = _result.ConversationName.of_folder(folder)
         assert name is not None
         return self._run.costs.tariff_of(name.agent)
 
@@ -258,11 +249,11 @@ class Recovery:
         except LtmError as error:
             return str(error)
 
-    def _unplayed(self, brief: Brief, why: str, *, blamed: bool) -> ScenarioResult:
-        name = ConversationName.of_folder(brief.folder)
+    def _unplayed(self, brief: Brief, why: str, *, blamed: bool) -> _result.ScenarioResult:
+        name = _result.ConversationName.of_folder(brief.folder)
         assert name is not None
         last = self._scene(self._run.folder.path / brief.folder)
-        return ScenarioResult(
+        return _result.ScenarioResult(
             scenario=brief.scenario,
             example=brief.example,
             agent=name.agent,
@@ -280,14 +271,14 @@ class Recovery:
             **last.spent_by(brief.key),
         )
 
-    def _report(self, brief: Brief, row: ScenarioResult) -> None:
+    def _report(self, brief: Brief, row: _result.ScenarioResult) -> None:
         hook, location = self._run.config.hook, brief.location
         hook.pytest_runtest_logstart(nodeid=brief.nodeid, location=location)
         for report in reports_of(brief, row):
             hook.pytest_runtest_logreport(report=report)
         hook.pytest_runtest_logfinish(nodeid=brief.nodeid, location=location)
 
-    def _write(self, folder: Path, rows: Sequence[ScenarioResult], why: str) -> bool:
+    def _write(self, folder: Path, rows: Sequence[_result.ScenarioResult], why: str) -> bool:
         """Write the results of an incomplete conversation; return whether they were written."""
         if _is_complete(folder):
             return False
@@ -295,9 +286,9 @@ class Recovery:
         spec = next(choice.spec for choice in self._run.settings.agents if choice.label == rows[0].agent)
         last = self._scene(folder)
         header = last.record.header
-        write_results(
+        _result.write_results(
             folder / RESULTS,
-            ConversationResult(
+            _result.ConversationResult(
                 agent=rows[0].agent,
                 agent_spec=spec,
                 span_label=rows[0].span_label,
@@ -307,7 +298,7 @@ class Recovery:
                 agent_fingerprint="" if header is None else header.agent_fingerprint,
                 scenarios=tuple(rows),
                 simulated_seconds=last.record.seconds,
-                notices=(ended_early(why),),
+                notices=(_result.ended_early(why),),
                 gone=why,
                 ended="agent gone",
                 **last.totals,
@@ -324,7 +315,7 @@ class Recovery:
 
 def _is_complete(folder: Path) -> bool:
     try:
-        return read_results(folder / RESULTS).ended == "complete"
+        return _result.read_results(folder / RESULTS).ended == "complete"
     except (LtmError, OSError):
         return False
 
@@ -370,7 +361,7 @@ class Controller:
     # --- beginning
 
     @property
-    def conversations(self) -> set[ConversationName]:
+    def conversations(self) -> set[_result.ConversationName]:
         """Those of what the workers have collected, variants as one: the controller knows node ids only."""
         collected = None if self.scheduling is None else self.scheduling.collection
         return set(map(conversation_of, collected or ()))

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_ltm._engine.recording_folder import RESULTS
 from pytest_ltm._journal import events
-from pytest_ltm._journal.result import to_json
+from pytest_ltm._journal.result import ConversationName, to_json
 from pytest_ltm._journal.run_file import FILE as RUN_FILE
 from pytest_ltm._storage.disk import make_private
 from pytest_ltm._storage.schema import to_record
@@ -25,7 +25,6 @@ from pytest_ltm.plugin.xdist.wire import Brief, Filter, conversation_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from pytest_ltm._journal.result import ConversationName
     from pytest_ltm.plugin.conversation_run import PlayedConversation
     from pytest_ltm.plugin.session import LtmRun
 
