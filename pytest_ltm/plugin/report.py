@@ -38,7 +38,7 @@ from pytest_ltm.reporting.summary import summary_json, write_summary, write_verd
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from pytest_ltm._journal.result import ConversationName, ConversationResult, Pace
+    from pytest_ltm._journal.result import ConversationName, ConversationResult
     from pytest_ltm.plugin.session import LtmRun
 
 
@@ -71,21 +71,26 @@ class Report:
 
     def pytest_report_header(self, config: pytest.Config) -> list[str]:
         """Say what is about to be run, so that a newcomer understands it and anyone can repeat it."""
-        settings = self._run.settings
+        run, settings, option = self._run, self._run.settings, config.option
         suite = settings.suite.title if settings.suite else "none"
         lines = [
             *self._agents_header(),
             f"ltm: memory spans (tokens): {', '.join(settings.spans)}; suite: {suite}",
             f"ltm: seed: {settings.seed}; trials: {settings.trials}; time: {settings.time}; filler: {settings.filler}",
             f"ltm: tokenizer: {settings.tokenizer}; scoring: {settings.scoring}",
+            *[f"ltm: sessions: {settings.sessions}"] * bool(settings.sessions),
         ]
-        if settings.sessions:
-            lines.append(f"ltm: sessions: {settings.sessions}")
-        lines += self._set_by_suite()
+        if settings.suite and settings.suite.lines:  # which of its settings hold, and which stand there in vain
+            held = {name: _options.set_by_suite(config, settings.suite, name) for name in settings.suite.lines}
+            said = (
+                f"{name} (line {line}{'' if held[name] else ', but the command line wins'})"
+                for name, line in settings.suite.lines.items()
+            )
+            lines.append(f"ltm: set by {Path(settings.suite.path).name}: {', '.join(said)}")
         if settings.judge != _judging.NONE:
             lines.append(f"ltm: judge: {settings.judge}; votes on a 'no': {settings.judge_votes}")
-        if self._run.plays:
-            lines.append(f"ltm: run folder: {self._run.folder.shown()}")
+        if run.plays:
+            lines.append(f"ltm: run folder: {run.folder.shown()}")
         lines += self._warnings()
         if settings.shard is not None:
             lines.append(f"ltm: shard: {settings.shard.number} of {settings.shard.of}")
@@ -93,11 +98,11 @@ class Report:
             lines += _dataset.dataset_header(settings.dataset, config.get_verbosity())
         if settings.definitions is not None:
             lines.append(f"ltm: definitions: {settings.definitions.path}")
-        if any(getattr(config.option, name, None) for name in ("reruns", "retries", "force_flaky")):
+        if any(getattr(option, name, None) for name in ("reruns", "retries", "force_flaky")):
             lines.append("ltm: scenarios are never rerun: a second try would be another conversation")
-        if config.pluginmanager.hasplugin("repeat") and getattr(config.option, "count", 1) > 1:
+        if config.pluginmanager.hasplugin("repeat") and getattr(option, "count", 1) > 1:
             lines.append("ltm: --count repeats scenarios within a conversation; --ltm-trials=N repeats conversations")
-        if config.pluginmanager.hasplugin("pytest-split") and getattr(config.option, "splits", None):
+        if config.pluginmanager.hasplugin("pytest-split") and getattr(option, "splits", None):
             lines.append("ltm: --splits takes scenarios out of conversations; --ltm-shard=I/N keeps them whole")
         return [*lines, *self._gate.header()]
 
@@ -117,17 +122,6 @@ class Report:
             ),
             *[f"ltm: {apart} {reach}"] * bool(apart),
         ]
-
-    def _set_by_suite(self) -> list[str]:
-        """Return which settings of the run its suite file decides, and which stand there in vain."""
-        suite, config = self._run.settings.suite, self._run.config
-        if suite is None or not suite.lines:
-            return []
-        lines = [
-            f"{name} (line {line}{'' if _options.set_by_suite(config, suite, name) else ', but the command line wins'})"
-            for name, line in suite.lines.items()
-        ]
-        return [f"ltm: set by {Path(suite.path).name}: {', '.join(lines)}"]
 
     def _warnings(self) -> list[str]:
         """Return what should be known before this run."""
@@ -206,47 +200,62 @@ class Report:
         if not by_a_person and session.exitstatus == pytest.ExitCode.INTERRUPTED:
             session.exitstatus = UNMEASURABLE
         if session.exitstatus in DECIDED and not (session.shouldfail or session.shouldstop):
-            self._unplayed = self._count_unplayed()
+            planned = self._run.expected()
+            missing = max(planned - len(self._reported), 0)
+            self._unplayed = f"{missing:,} of {pluralize(planned, 'example')} never ended" * bool(missing)
         if is_gone := not self._run.folder.path.is_dir():
             self._unplayed = f"{self._run.folder.shown()} was deleted: there are no results, and nothing to resume"
-        self._mark_unplayed(session)
+        is_over = session.exitstatus in {*DECIDED, UNMEASURABLE}
+        if self._unplayed and is_over:
+            session.exitstatus = UNMEASURABLE
         if is_gone:
             return
-        if session.exitstatus in {*DECIDED, UNMEASURABLE}:
-            self._complete_judge_checks()
+        canaries = self._run.config.pluginmanager.get_plugin("ltm-canaries")
+        if is_over and canaries:
+            canaries.complete_checks()
         result = self.result = self._read()
         if not result.conversations:
             return
         self._gate.finish(result, int(session.exitstatus))
-        settings = self._run.settings
-        summary = summary_json(
-            result,
-            pytest_ltm_version=version("pytest-ltm"),
-            seed=settings.seed.recorded,
-            plan=settings.describe_settings(),
-            wall_seconds=self._wall_seconds(),
-            **self._gate.json(),
-            **self._rescored(result),
-        )
-        try:
-            write_verdicts(self._run.folder.path, result)
-            write_summary(self._run.folder.path / SUMMARY, summary)
-            self._page = self._write_page()
-        except (DiskFault, OSError) as fault:  # the results are there, and the tables can still be shown
-            self._page = one_line(str(fault))
+        self._write(result)
         self._gate.write(result)
         session.exitstatus = self._gate.status(int(session.exitstatus))
         if session.exitstatus in DECIDED and self._lost(result):
             session.exitstatus = UNMEASURABLE
 
-    def _mark_unplayed(self, session: pytest.Session) -> None:
-        if self._unplayed and session.exitstatus in {*DECIDED, UNMEASURABLE}:
-            session.exitstatus = UNMEASURABLE
+    def _write(self, result: RunResult) -> None:
+        """Write the verdicts, the summary and the report file, from which all other reports are made."""
+        settings, folder, rescored = self._run.settings, self._run.folder.path, {}
+        if rescoring := self._run.config.pluginmanager.get_plugin("ltm-rescoring"):
+            came_to = rescoring.compare(result)
+            rescored = {"rescored": came_to.to_json()}
+            self._gate.told = [_terminal.rescored_sentence(came_to), *_terminal.rescored_details(came_to)]
+        self._note(Ended(seconds=round(stopwatch_seconds() - self._began, 3)))
+        parts, _ = load_all_timings(folder / TIMINGS)  # also of what was resumed
+        seen = [timing.at for held in self._timed.values() for timing in held if timing.at is not None]
+        summary = summary_json(
+            result,
+            pytest_ltm_version=version("pytest-ltm"),
+            seed=settings.seed.recorded,
+            plan=settings.describe_settings(),
+            wall_seconds=round(wall_seconds(parts, seen), 3),
+            **self._gate.json(),
+            **rescored,
+        )
+        try:
+            write_verdicts(folder, result)
+            write_summary(folder / SUMMARY, summary)
+            if settings.report is not None:
+                from pytest_ltm.reporting.html import build_report
 
-    def _count_unplayed(self) -> str:
-        planned = self._run.expected()
-        missing = planned - len(self._reported)
-        return f"{missing:,} of {pluralize(planned, 'example')} never ended" if missing > 0 else ""
+                page = _options.option_text(self._run.config, "ltm_report")
+                try:
+                    build_report([folder], settings.report)
+                except LtmError as error:
+                    page = str(error)
+                self._page = f"report: {one_line(page)}"
+        except (DiskFault, OSError) as fault:  # the results are there, and the tables can still be shown
+            self._page = one_line(str(fault))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -317,30 +326,6 @@ class Report:
             return f"{lost_examples(self._unreached, len(rows))}, not through memory"
         return why_unmeasured(result) if rows else ""
 
-    def _rescored(self, result: RunResult) -> dict[str, Any]:
-        rescoring = self._run.config.pluginmanager.get_plugin("ltm-rescoring")
-        if rescoring is None:
-            return {}
-        came_to = rescoring.compare(result)
-        self._gate.told = [_terminal.rescored_sentence(came_to), *_terminal.rescored_details(came_to)]
-        return {"rescored": came_to.to_json()}
-
-    def _write_page(self) -> str:
-        path, given = self._run.settings.report, _options.option_text(self._run.config, "ltm_report")
-        if path is None:
-            return ""
-        from pytest_ltm.reporting.html import build_report
-
-        try:
-            build_report([self._run.folder.path], path)
-        except LtmError as error:
-            return f"report: {one_line(str(error))}"
-        return f"report: {one_line(given)}"
-
-    def _complete_judge_checks(self) -> None:
-        if canaries := self._run.config.pluginmanager.get_plugin("ltm-canaries"):
-            canaries.complete_checks()
-
     def _read(self) -> RunResult:
         matching, notices = results_in(self._run.folder.path)
         amendments: dict[str, _amendments.Amendment] = {}
@@ -351,13 +336,15 @@ class Report:
         settings = self._run.settings
         legend = getattr(settings.dataset, "legend", ())  # what a data set says to readers of its scores
         deaths = getattr(self._run.config.pluginmanager.get_plugin("ltm-xdist"), "notices", ())
-        played = (*deaths, *self._run.notices)
         unplayed = settings.definitions and sorted(set(settings.definitions.examples) - self._run.scenario_names)
         left_out = [f"skipped: no scenario here plays the definitions of {', '.join(unplayed)}"] if unplayed else []
         agents, spans = [agent.label for agent in settings.agents], list(settings.spans)
         held = [each.result for each in matching]
         held.sort(key=lambda one: (agents.index(one.agent), spans.index(one.span_label), one.trial))
-        untimed, mishaps = self._untimed(), tuple(mishap_sentences(held))
+        untimed, prechecks = self._untimed(), prechecks_in(self._run.folder.path)
+        entries: dict[tuple[str, str], list[Timing]] = defaultdict(list)
+        for name, timed in self._timed.items():
+            entries[name.agent, name.span] += timed
         result = RunResult(
             run_id=self._run.folder.name,
             conversations=tuple(held),
@@ -367,28 +354,24 @@ class Report:
                 *notices,
                 *left_out,
                 *settings.scenarios_left_out(),
-                *played,
+                *deaths,
+                *self._run.notices,
                 *self._alone(held),
                 *untimed,
                 *self._sent_again(),
-                *mishaps,
+                *mishap_sentences(held),
             ),
-            paces=self._paces(),
-            prechecks=prechecks_in(self._run.folder.path),
+            paces=agent_paces(entries),
+            prechecks=prechecks,
             suite=suite_of(settings.describe_settings()),
-            trust=self._trust(held),
+            trust=trust_sentence(
+                {label: source.place for label, source in self._run.sources.items() if source.place},
+                settings.seed.publicity if settings.suite and not (settings.definitions or settings.dataset) else "",
+                has_judge=any(row.judge_calls for one in held for row in one.scenarios),
+                prechecks=prechecks,
+            ),
         )
         return _amendments.apply_amendments(result, amendments)
-
-    def _trust(self, held: Sequence[ConversationResult]) -> str:
-        settings = self._run.settings
-        made = settings.definitions is None and settings.dataset is None
-        return trust_sentence(
-            {label: source.place for label, source in self._run.sources.items() if source.place},
-            settings.seed.publicity if made and settings.suite else "",
-            has_judge=any(row.judge_calls for one in held for row in one.scenarios),
-            prechecks=prechecks_in(self._run.folder.path),
-        )
 
     def _alone(self, held: Sequence[ConversationResult]) -> list[str]:
         """Return a sentence if conversations were played without scenarios that belong to them."""
@@ -410,23 +393,10 @@ class Report:
             finally:
                 timings.close()
 
-    def _wall_seconds(self) -> float:
-        """Return what all parts of the run took; this one ends here."""
-        self._note(Ended(seconds=round(stopwatch_seconds() - self._began, 3)))
-        parts, _ = load_all_timings(self._run.folder.path / TIMINGS)
-        seen = [timing.at for held in self._timed.values() for timing in held if timing.at is not None]
-        return round(wall_seconds(parts, seen), 3)
-
     @property
     def agent_seconds(self) -> float:
         """What the agents took for their replies."""
-        return sum(one.asking.total for one in self._paces() if one.asking is not None)
-
-    def _paces(self) -> tuple[Pace, ...]:
-        entries: dict[tuple[str, str], list[Timing]] = defaultdict(list)
-        for name, timed in self._timed.items():
-            entries[name.agent, name.span] += timed
-        return agent_paces(entries)
+        return sum(one.asking.total for one in self.result.paces if one.asking is not None) if self.result else 0.0
 
     def _untimed(self) -> list[str]:
         """Read what was timed; return what cannot be read of it: nothing depends on that but seconds."""

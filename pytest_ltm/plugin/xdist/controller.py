@@ -23,7 +23,7 @@ from pytest_ltm.judges._model_calls import ModelUse
 from pytest_ltm.plugin.conversation_setup import checkpoints_of
 from pytest_ltm.plugin.state import mark_unreached, not_reached
 from pytest_ltm.plugin.xdist import wire as _wire
-from pytest_ltm.plugin.xdist.scheduling import ConversationScheduling, WorkUnit, failed_collection
+from pytest_ltm.plugin.xdist.scheduling import ConversationScheduling, WorkUnit
 from pytest_ltm.plugin.xdist.wire import Brief, ReportLedger, conversation_of
 from pytest_ltm.reporting.summary import user_properties
 
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 class JournalSnapshot:
     """The last moment of a journal, and what had been said until then."""
 
-    record: ConversationRecord = field(default_factory=ConversationRecord)
-    judge: Tariff = field(default_factory=Tariff)
-    user: Callable[[str], Tariff] = lambda _: Tariff()
-    """Of a simulated user's model."""
-    bill: Bill = field(default_factory=lambda: Bill(Tariff()))
+    bill: Bill
     """What the replies cost."""
+    judge: Tariff
+    user: Callable[[str], Tariff]
+    """Of a simulated user's model."""
+    record: ConversationRecord = field(default_factory=ConversationRecord)
 
     def add_event(self, event: events.Event) -> None:
         """Add what the conversation says."""
@@ -84,11 +84,11 @@ def journal_snapshot(
     journal: Path, agent: Tariff, judge: Tariff, user: Callable[[str], Tariff] = lambda _: Tariff()
 ) -> JournalSnapshot:
     """Return the last moment of a journal, or the one up to which it can be read."""
-    record, bill = ConversationRecord(), Bill(agent)
+    snapshot = JournalSnapshot(Bill(agent), judge, user)
     with suppress(LtmError):
-        for _, event in record.follow_journal(journal) if journal.is_file() else ():
-            bill.count_event(event)
-    return JournalSnapshot(record, judge, user, bill)
+        for _, event in snapshot.record.follow_journal(journal) if journal.is_file() else ():
+            snapshot.bill.count_event(event)
+    return snapshot
 
 
 # --- The reports of an item that no worker could report.
@@ -131,25 +131,19 @@ class Recovery:
     """Decides what becomes of a conversation whose worker died, and accounts for what is not played."""
 
     def __init__(self, run: LtmRun, ledger: ReportLedger) -> None:
-        self._run, self._ledger = run, ledger
-        self._tries = Tries()
+        self._run, self._ledger, self._tries = run, ledger, Tries()
+        self._tariffs = run.costs.judge.tariff, lambda model: run.costs.user(model).tariff
         self._far: dict[str, JournalSnapshot] = {}
         """What is told of conversations on other machines, by the name of their folder."""
         self._deaths: dict[str, int] = {}
         """How many workers have died with a conversation."""
-        self._notices: dict[str, str] = {}
+        self.notices: dict[str, str] = {}
         """A sentence by conversation that lost a worker, unless its own results mention it."""
-
-    @property
-    def notices(self) -> list[str]:
-        """A sentence for each conversation that lost a worker and whose results do not mention it."""
-        return [f"{unit}: {sentence}" for unit, sentence in self._notices.items()]
 
     def told(self, name: str, event: events.Event) -> None:
         """A worker on another machine has written an event into the journal of that conversation."""
         if isinstance(event, events.Header):
-            judge, bill = self._run.costs.judge.tariff, Bill(self._tariff(name))
-            self._far[name] = JournalSnapshot(judge=judge, user=self._user_tariff, bill=bill)
+            self._far[name] = JournalSnapshot(Bill(self._tariff(name)), *self._tariffs)
         if name in self._far:
             self._far[name].add_event(event)
 
@@ -172,14 +166,14 @@ class Recovery:
         if not reason and tries < self._run.settings.worker_tries:
             self._say(f"{unit.name}: {death}; the conversation continues where it stopped")
             told = death if deaths == 1 else f"{pluralize(deaths, 'worker')} died, the last time {death}"
-            self._notices[unit.name] = f"{told}; the conversation continued where it stopped"
+            self.notices[unit.name] = f"{told}; the conversation continued where it stopped"
             return True
         reason = reason or f"{pluralize(tries, 'worker')} died at this point"
         why = f"{death}, and the conversation is given up: {reason}"
         self._say(f"{unit.name}: {why}")
-        self._notices[unit.name] = why
+        self.notices[unit.name] = why
         if self.give_up(unit, why, death=death, speaking=last.record.speaking):
-            del self._notices[unit.name]
+            del self.notices[unit.name]
         return False
 
     def give_up(self, unit: WorkUnit, why: str, *, death: str = "", speaking: str = "") -> bool:
@@ -203,7 +197,11 @@ class Recovery:
                 row = self._unplayed(brief, why if is_it else others, blamed=is_it)
             folders.setdefault(brief.folder, []).append(row)
             if not self._ledger.is_finished(brief.nodeid):
-                self._report(brief, row)
+                hook, location = self._run.config.hook, brief.location
+                hook.pytest_runtest_logstart(nodeid=brief.nodeid, location=location)
+                for report in reports_of(brief, row):
+                    hook.pytest_runtest_logreport(report=report)
+                hook.pytest_runtest_logfinish(nodeid=brief.nodeid, location=location)
         written = [
             self._write(self._run.folder.path / name, results, death or why) for name, results in folders.items()
         ]
@@ -229,16 +227,10 @@ class Recovery:
     def _scene(self, folder: Path) -> JournalSnapshot:
         if folder.name in self._far:
             return self._far[folder.name]
-        judge = self._run.costs.judge.tariff
-        return journal_snapshot(folder / JOURNAL, self._tariff(folder.name), judge, self._user_tariff)
-
-    def _user_tariff(self, model: str) -> Tariff:
-        return self._run.costs.user(model).tariff
+        return journal_snapshot(folder / JOURNAL, self._tariff(folder.name), *self._tariffs)
 
     def _tariff(self, folder: str) -> Tariff:
-        name = _result.ConversationName.of_folder(folder)
-        assert name is not None
-        return self._run.costs.tariff_of(name.agent)
+        return self._run.costs.tariff_of(_name_of(folder).agent)
 
     def _cannot_go_on(self, folder: Path) -> str:
         if self._run.settings.rescored is not None:  # no agent is asked: it is told again from the record
@@ -250,8 +242,7 @@ class Recovery:
             return str(error)
 
     def _unplayed(self, brief: Brief, why: str, *, blamed: bool) -> _result.ScenarioResult:
-        name = _result.ConversationName.of_folder(brief.folder)
-        assert name is not None
+        name = _name_of(brief.folder)
         last = self._scene(self._run.folder.path / brief.folder)
         return _result.ScenarioResult(
             scenario=brief.scenario,
@@ -270,13 +261,6 @@ class Recovery:
             skills=brief.skills,
             **last.spent_by(brief.key),
         )
-
-    def _report(self, brief: Brief, row: _result.ScenarioResult) -> None:
-        hook, location = self._run.config.hook, brief.location
-        hook.pytest_runtest_logstart(nodeid=brief.nodeid, location=location)
-        for report in reports_of(brief, row):
-            hook.pytest_runtest_logreport(report=report)
-        hook.pytest_runtest_logfinish(nodeid=brief.nodeid, location=location)
 
     def _write(self, folder: Path, rows: Sequence[_result.ScenarioResult], why: str) -> bool:
         """Write the results of an incomplete conversation; return whether they were written."""
@@ -313,6 +297,12 @@ class Recovery:
             reporter.write_line(f"ltm: {text}", yellow=True)
 
 
+def _name_of(folder: str) -> _result.ConversationName:
+    name = _result.ConversationName.of_folder(folder)
+    assert name is not None
+    return name
+
+
 def _is_complete(folder: Path) -> bool:
     try:
         return _result.read_results(folder / RESULTS).ended == "complete"
@@ -327,6 +317,11 @@ def _where_stopped(last: JournalSnapshot) -> str:
     what = f"message #{record.last}"
     who = f" of {record.speaking}" if record.speaking else ", which belongs to no example"
     return f"after {what}{who}" if last.is_answered else f"at {what}{who}"
+
+
+def _failed_collection(worker: str, text: str) -> pytest.CollectReport:
+    """Return the report that makes the session say why nothing is played."""
+    return pytest.CollectReport(nodeid=worker, outcome="failed", longrepr=text, result=[])
 
 
 # How often a worker that dies before its first message is started again.
@@ -347,7 +342,7 @@ class Controller:
         self.scheduling: ConversationScheduling | None = None
         self._expected: dict[str, int] = {}
         self._ledger = ReportLedger()
-        self.recovery = Recovery(run, self._ledger)
+        self._recovery = Recovery(run, self._ledger)
         self._away: set[Any] = set()
         """Workers on other machines."""
         self._stopped = self._interrupted = False
@@ -355,8 +350,8 @@ class Controller:
 
     @property
     def notices(self) -> list[str]:
-        """Of the run, for its report."""
-        return self.recovery.notices
+        """A sentence for each conversation that lost a worker and whose results do not mention it."""
+        return [f"{unit}: {sentence}" for unit, sentence in self._recovery.notices.items()]
 
     # --- beginning
 
@@ -375,8 +370,9 @@ class Controller:
             expected=self._expected,
             send=self._hand_out,
             lost=self._lost,
-            differ=self._differ,
-            may_play=self._may_play,
+            differ=lambda worker, text: config.hook.pytest_collectreport(report=_failed_collection(worker, text)),
+            # A conversation with a journal here would start over elsewhere.
+            may_play=lambda node, unit: node not in self._away or not self._run.folder.has_journal(unit.name),
             beside=self._beside,
         )
         return self.scheduling
@@ -392,7 +388,9 @@ class Controller:
         node.workerinput["ltm_seed"] = self._run.settings.seed.option
         node.workerinput["ltm_run"] = self._run.folder.name
         node.workerinput["ltm_live"] = self._run.progress.is_live
-        _wire.listen_to_node(node, self._dsession, self._heard)
+        _wire.listen_to_node(
+            node, self._dsession, lambda node, kind, **values: getattr(self, f"heard_{kind}")(node, **values)
+        )
 
     @property
     def _dsession(self) -> Any:
@@ -401,10 +399,6 @@ class Controller:
     def _hand_out(self, node: Any, unit: WorkUnit, indices: list[int]) -> None:
         self._run.progress.remove_conversation(unit.name, left=self._left)
         _wire.send_command(node, _wire.UNIT, unit=unit.name, indices=indices, reported=self._ledger.told(unit))
-
-    def _may_play(self, node: Any, unit: WorkUnit) -> bool:
-        """Return whether a worker can: a conversation with a journal here would start over elsewhere."""
-        return node not in self._away or not self._run.folder.has_journal(unit.name)
 
     def _beside(self, playing: Sequence[WorkUnit], unit: WorkUnit) -> bool:
         """Return whether a worker that plays these may play another one at once."""
@@ -418,20 +412,14 @@ class Controller:
         self._run.progress.remove_conversation(unit.name, left=self._left)
         if self._stopped:
             return False
-        return self.recovery.lost(node.gateway.id, unit, here=node not in self._away)
+        return self._recovery.lost(node.gateway.id, unit, here=node not in self._away)
 
     @property
     def _left(self) -> int:
         """Conversations that no worker plays yet."""
         return self.scheduling.waiting_conversations if self.scheduling is not None else 0
 
-    def _differ(self, worker: str, text: str) -> None:
-        self._run.config.hook.pytest_collectreport(report=failed_collection(worker, text))
-
     # --- what workers say
-
-    def _heard(self, node: Any, kind: str, **values: Any) -> None:
-        getattr(self, f"heard_{kind}")(node, **values)
 
     def heard_refused(self, node: Any, sentences: list[str]) -> None:
         """A worker cannot collect what was asked for."""
@@ -457,11 +445,11 @@ class Controller:
 
     def heard_written(self, node: Any, folder: str, event: str) -> None:
         """A worker on another machine has written an event down."""
-        self.recovery.told(folder, events.decode_event(event, f"worker {node.gateway.id}"))
+        self._recovery.told(folder, events.decode_event(event, f"worker {node.gateway.id}"))
 
     def heard_results(self, node: Any, folder: str, text: str) -> None:
         """Keep what a worker on another machine sends: the report reads this machine's run folder."""
-        self.recovery.over(folder)
+        self._recovery.over(folder)
         path = self._run.folder.path / folder
         path.mkdir(exist_ok=True)
         write_whole(path / RESULTS, for_file(text))
@@ -517,7 +505,7 @@ class Controller:
             for unit in self.scheduling.unplayed:
                 stranded = bool(self._away) and self._run.folder.has_journal(unit.name)
                 here = " of this machine, where its journal is," if stranded else ""
-                self.recovery.give_up(unit, f"no worker{here} was left to play it")
+                self._recovery.give_up(unit, f"no worker{here} was left to play it")
 
     def _stop(self, why: str) -> None:
         if self._stopped or self._dsession is None:  # xdist is installed, and there are no workers

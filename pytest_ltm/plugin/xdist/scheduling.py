@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -133,10 +131,8 @@ class ConversationScheduling:
 
     def over(self, node: Any, name: str) -> None:
         """A worker has played a conversation to its end."""
-        playing = self._playing.get(node, [])
-        unit = next((unit for unit in playing if unit.name == name), None)
-        if unit is not None:
-            playing.remove(unit)
+        for unit in [unit for unit in self._playing.get(node, ()) if unit.name == name]:
+            self._playing[node].remove(unit)
             self._serve()
 
     def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:
@@ -166,7 +162,8 @@ class ConversationScheduling:
         while len(full) < len(ready):
             node = min((node for node in ready if node not in full), key=lambda node: len(self._playing[node]))
             playing, indices = self._playing[node], self._indices[node]
-            unit = next((one for one in self._queue if self._has_room(node, one)), None)
+            fits = (one for one in self._queue if not playing or self._beside(playing, one))
+            unit = next((one for one in fits if self._may_play(node, one)), None)
             if unit is None:
                 full.add(node)
                 continue
@@ -177,10 +174,6 @@ class ConversationScheduling:
             if not self._playing[node]:
                 node.shutdown()
 
-    def _has_room(self, node: Any, unit: WorkUnit) -> bool:
-        playing = self._playing[node]
-        return (not playing or self._beside(playing, unit)) and self._may_play(node, unit)
-
 
 def _collection_difference(worker: str, reference: Sequence[str], mine: Mapping[str, int]) -> str:
     missing = [nodeid for nodeid in reference if nodeid not in mine]
@@ -190,8 +183,3 @@ def _collection_difference(worker: str, reference: Sequence[str], mine: Mapping[
         lines += [f"{what}: {nodeid}" for nodeid in ids[:MAX_NAMED_ITEMS]]
         lines += [f"... and {len(ids) - MAX_NAMED_ITEMS} more"] * (len(ids) > MAX_NAMED_ITEMS)
     return "\n".join([*lines, "Collection must not depend on chance, on the time or on the order of a set"])
-
-
-def failed_collection(worker: str, text: str) -> pytest.CollectReport:
-    """Return the report that makes the session say why nothing is played."""
-    return pytest.CollectReport(nodeid=worker, outcome="failed", longrepr=text, result=[])

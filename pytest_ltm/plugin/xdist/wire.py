@@ -217,26 +217,24 @@ class Filter:
     """Knows the events of items that were reported before; played again, an item reports the same in the same order."""
 
     def __init__(self) -> None:
-        self._reports: dict[str, int] = {}
-        self._started: set[str] = set()
-        self._finished: set[str] = set()
+        self._known: dict[str, list[int]] = {}
+        """By item: the number of its reports, and whether it is complete."""
+        self._left: dict[str, int] = {}
+        """Reports that are still to be left out."""
 
     def leave_out(self, reported: dict[str, list[int]]) -> None:
         """Leave out this many reports of these items, and whether they are complete."""
-        for nodeid, (reports, finished) in reported.items():
-            self._reports[nodeid] = reports
-            if reports:
-                self._started.add(nodeid)
-            if finished:
-                self._finished.add(nodeid)
+        self._known |= reported
+        self._left |= {nodeid: reports for nodeid, (reports, _) in reported.items()}
 
     def is_known(self, event: str, values: dict[str, Any]) -> bool:
         """Return whether this event has been told before; each report is left out once."""
         if event == "testreport":
             nodeid = values["data"]["nodeid"]
-            left = self._reports.get(nodeid, 0)
-            self._reports[nodeid] = max(left - 1, 0)
+            left = self._left.get(nodeid, 0)
+            self._left[nodeid] = max(left - 1, 0)
             return left > 0
-        if event == "logstart":
-            return values["nodeid"] in self._started
-        return event in {"logfinish", "warning_recorded"} and values["nodeid"] in self._finished
+        if event not in {"logstart", "logfinish", "warning_recorded"}:
+            return False
+        reports, finished = self._known.get(values["nodeid"], (0, 0))
+        return bool(reports if event == "logstart" else finished)
