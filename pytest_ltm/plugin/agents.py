@@ -35,11 +35,11 @@ def agent_sources(config: pytest.Config, settings: RunSettings) -> dict[str, Age
         from pytest_ltm._engine.rescore import recorded_settings
         from pytest_ltm.agents._adapt import agent_source
 
-        run = settings.rescored
+        def none() -> object:
+            raise AgentError("no agent exists while a run is scored again")
+
         return {
-            agent.label: agent_source(
-                _no_agent_when_rescoring, spec=agent.spec, settings=recorded_settings(run, agent.label)
-            )
+            agent.label: agent_source(none, spec=agent.spec, settings=recorded_settings(settings.rescored, agent.label))
             for agent in settings.agents
         }
     share_limits(settings.ltm_dir / "limits", reply_timeout=settings.reply_timeout)
@@ -64,7 +64,14 @@ def agent_sources(config: pytest.Config, settings: RunSettings) -> dict[str, Age
 def _agent_source(config: pytest.Config, settings: RunSettings, spec: str) -> AgentSource:
     from pytest_ltm.agents._adapt import agent_source
 
-    given = _from_hook(config, spec)
+    try:
+        given = config.hook.pytest_ltm_make_agent(config=config, spec=spec)
+    except (LtmError, pytest.UsageError):
+        raise
+    except Exception as error:  # of a conftest or a plugin
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{frame.filename}:{frame.lineno}"
+        raise AgentError(f"pytest_ltm_make_agent raised for {spec!r}: {describe_error(error)} ({where})") from error
     if given is not None and settings.agent_process:
         raise AgentError(
             f"the hook pytest_ltm_make_agent makes {spec!r} in this process, so --ltm-agent-process cannot give it one "
@@ -110,22 +117,6 @@ def fix_latest(config: pytest.Config, chosen: tuple[AgentChoice, ...], ltm_dir: 
     )
     config.option.ltm_agent = [f"{choice.label}={choice.spec}" for choice in fixed]
     return fixed
-
-
-def _no_agent_when_rescoring() -> object:
-    raise AgentError("no agent exists while a run is scored again")
-
-
-def _from_hook(config: pytest.Config, spec: str) -> object:
-    """Return what a conftest or plugin makes of a spec, or None; AgentError for what it raises."""
-    try:
-        return config.hook.pytest_ltm_make_agent(config=config, spec=spec)
-    except (LtmError, pytest.UsageError):
-        raise
-    except Exception as error:
-        frame = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{frame.filename}:{frame.lineno}"
-        raise AgentError(f"pytest_ltm_make_agent raised for {spec!r}: {describe_error(error)} ({where})") from error
 
 
 def chosen_agents(config: pytest.Config) -> tuple[AgentChoice, ...]:

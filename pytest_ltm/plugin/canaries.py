@@ -87,6 +87,10 @@ class Canaries:
     def __init__(self, run: LtmRun) -> None:
         self._run, self._folder = run, run.folder.path
 
+    @property
+    def _is_off(self) -> bool:
+        return bool(_options.option_value(self._run.config, "ltm_judge_canaries") == "off")
+
     def pytest_sessionstart(self) -> None:
         """Forget a judge's failure when the run is resumed: by now it may be better."""
         if self._run.plays and self._run.resumed is not None:
@@ -98,7 +102,7 @@ class Canaries:
     def fault(self, _session: pytest.Session) -> str:
         """Return why the judge's grades cannot be relied on, or ""."""
         judge = run_judge(self._run.config)
-        if judge is None or _options.option_value(self._run.config, "ltm_judge_canaries") == "off":
+        if judge is None or self._is_off:
             return ""
         from filelock import FileLock
 
@@ -116,7 +120,7 @@ class Canaries:
         They are drawn by the run's seed, and handed back where they are on record.
         """
         run, judge = self._run, run_judge(self._run.config)
-        if _options.option_value(run.config, "ltm_judge_canaries") == "off" or (self._folder / SUMMARY).exists():
+        if self._is_off or (self._folder / SUMMARY).exists():
             return
         source = run.settings.rescored and run.settings.rescored / CHECKS
         if source and source.is_file() and (judge is None or self._graded_before(judge)):
@@ -138,10 +142,8 @@ class Canaries:
 
     def forecast(self) -> TokenUse:
         """Return what asking them would take."""
-        settings = self._run.settings
-        if settings.judge == NONE or _options.option_value(self._run.config, "ltm_judge_canaries") == "off":
+        if self._run.settings.judge == NONE or self._is_off:
             return TokenUse()
-
         sizes = [count_tokens(canary.inquiry.text) for canary in CANARIES]
         sizes += [max(sizes)] * LEAST_CHECKS
         return TokenUse(messages=len(sizes), tokens_in=sum(sizes), tokens_out=len(sizes) * OPINION)

@@ -14,14 +14,14 @@ import pytest
 
 from pytest_ltm._journal.result import node_label
 from pytest_ltm._model import yaml_scenario as _yaml_scenario
-from pytest_ltm._model.plan import definition_rng, source_version
+from pytest_ltm._model.plan import definition_rng, natural_sort_key, source_version
 from pytest_ltm._storage.errors import ConfigurationError, DefinitionError, LtmError, did_you_mean
 from pytest_ltm.plugin import dataset as _dataset
 from pytest_ltm.plugin import items as _items
 from pytest_ltm.plugin.options import ISOLATED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from pytest_ltm._model.handle import Ltm
     from pytest_ltm._model.suite import Suite, SuiteEntry
@@ -32,24 +32,16 @@ def places_of_scenario(settings: RunSettings, name: str, marks: _items.Marks) ->
     """Return every place of a scenario in the run, in the order agent, span, trial, example."""
     if settings.dataset is not None:
         return _dataset.dataset_places(settings, settings.dataset, name)
-    short = settings.spans_too_short(name)
+    short, count = settings.spans_too_short(name), settings.examples or marks.examples or 1
+    files = settings.definitions.examples.get(name) if settings.definitions is not None else None
     return [
         _items.ItemPlace(agent.label, span, trial, f"{node_label(name)}_{example}" if span == ISOLATED else "", example)
         for agent in settings.agents
         for span in settings.spans
         if span not in short
         for trial in range(settings.trials)
-        for example in _example_labels(settings, name, marks)
+        for example in files or map(str, range(count))
     ]
-
-
-def _example_labels(settings: RunSettings, name: str, marks: _items.Marks) -> Sequence[str]:
-    if settings.definitions is not None:
-        texts = settings.definitions.examples.get(name)
-        if texts:
-            return texts
-    count = settings.examples or marks.examples or 1
-    return [str(number) for number in range(count)]
 
 
 def parametrize_places(metafunc: pytest.Metafunc, settings: RunSettings) -> None:
@@ -85,7 +77,9 @@ def _ltm_item(item: pytest.Item, entries: dict[tuple[int, ...], _items.Marks], *
     place = place_of(item)
     if place is None:
         raise pytest.UsageError(f"{item.nodeid}: has no place in the run")
-    name = node_label(scenario_name(item) + _variant_name(item, place))
+    callspec = getattr(item, "callspec", None)  # the user's own parameters are a part of the name
+    own = str(callspec.id).removeprefix(place.id).strip("-") if callspec else ""
+    name = node_label(f"{scenario_name(item)}.{own}" if own else scenario_name(item))
     if shared and not _items.is_built_in(item):
         parts = _function_id(item).replace("\\", "/").split("::")
         module = parts[0].removesuffix(".py").removesuffix(".ltm.yml")
@@ -105,13 +99,6 @@ def _function_id(item: pytest.Item) -> str:
     return item.nodeid.partition("[")[0]
 
 
-def _variant_name(item: pytest.Item, place: _items.ItemPlace) -> str:
-    """Return the user's own parameters of an item, as a part of its scenario's name."""
-    callspec = getattr(item, "callspec", None)
-    own = str(callspec.id).removeprefix(place.id).strip("-") if callspec else ""
-    return f".{own}" if own else ""
-
-
 def place_of(item: pytest.Item) -> _items.ItemPlace | None:
     """Return the item's place in the run."""
     callspec = getattr(item, "callspec", None)
@@ -121,16 +108,13 @@ def place_of(item: pytest.Item) -> _items.ItemPlace | None:
 
 def in_order(items: Iterable[_items.LtmItem], settings: RunSettings) -> list[_items.LtmItem]:
     """Return conversations in one piece each, in the order of the options, and examples in the order of the plan."""
-    from pytest_ltm._model.plan import natural_sort_key
-
     agents = {agent.label: index for index, agent in enumerate(settings.agents)}
     spans = {span: index for index, span in enumerate(settings.spans)}
 
     def key(known: _items.LtmItem) -> tuple[Any, ...]:
         place = known.place
-        thread = (
-            [] if settings.dataset is None else natural_sort_key(place.thread)
-        )  # whose questions are of several scenarios
+        # The questions of a thread are of several scenarios.
+        thread = [] if settings.dataset is None else natural_sort_key(place.thread)
         start = agents[place.agent], spans[place.span], place.trial, thread
         return (*start, known.scenario, natural_sort_key(place.example), known.item.nodeid)
 
@@ -289,9 +273,8 @@ class Noticing(dict[str, Any]):
 
 def check_parameters(suite: Suite) -> Suite:
     """Return the suite; ConfigurationError for parameters that its scenarios do not use or cannot use."""
-    for entry in suite.entries:
-        if entry.parameters:
-            _check_entry(entry, suite.path)
+    for entry in (entry for entry in suite.entries if entry.parameters):
+        _check_entry(entry, suite.path)
     return suite
 
 

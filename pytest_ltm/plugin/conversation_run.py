@@ -26,14 +26,12 @@ from pytest_ltm.reporting.failure import failure_text
 from pytest_ltm.reporting.summary import user_properties
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from contextlib import AbstractContextManager
     from datetime import datetime
 
     from pytest_ltm._engine.lane import Ending, Lane
     from pytest_ltm._model.handle import Ltm
-    from pytest_ltm._model.plan import PlannedExample
-    from pytest_ltm._model.score import Score, Unscored
     from pytest_ltm._model.transcript import Exchange
     from pytest_ltm.plugin.conversation_setup import ConversationInputs, ConversationMode
     from pytest_ltm.plugin.items import LtmItem
@@ -68,17 +66,14 @@ class PlayedConversation:
         history = () if introduction is None else introduction.history
         today = plan_for(given.items, settings)
         self.plan = mode.plan(today.plan)
-        self._factory = factory = ConversationFactory(
+        factory = ConversationFactory(
             plan=self.plan, seed=settings.seed.value, clock=self._clock, counter=tokens, filler=today.filler,
             history=history, calling=self._calling,
         )  # fmt: skip
         opened = self._opened = mode.open(factory)
         self.start = self._clock.now
-        self._judge, self._users, self._bill = (
-            mode.judge(opened, self._known_answers),
-            mode.users(opened),
-            Bill(given.tariff),
-        )
+        self._judge = mode.judge(opened, lambda: (pair for ltm in self._handles for pair in ltm.known_answers))
+        self._users, self._bill = mode.users(opened), Bill(given.tariff)
         bodies = [self.bodies[example.key] for example in self.plan.examples]
         self.conversation = factory.open(
             bodies, opened.script, opened.port, opened.journal,
@@ -89,33 +84,22 @@ class PlayedConversation:
         for example in self.plan.examples:
             body, unready = self.bodies[example.key], today.unready.get(example.key)
             body.agents_traceback = opened.traceback
-            body.join(self.conversation, self._handle(body, example), ended=self._example_ended, unready=unready)
-
-    def _handle(self, body: ItemBody, example: PlannedExample) -> Ltm:
-        judge = None if self._judge is None else self._judge.handle(example.key)
-        users = self._users.handle(example.key)
-        ltm = self._factory.handle(body.send, example, lambda: self.conversation, judge=judge, users=users)
-        self._handles.append(ltm)
-        return ltm
-
-    def _known_answers(self) -> Iterator[tuple[str, str]]:
-        """Yield the questions that were asked until now and have a right answer, each with it."""
-        return (pair for ltm in self._handles for pair in ltm.known_answers)
+            judge = None if self._judge is None else self._judge.handle(example.key)
+            users = self._users.handle(example.key)
+            ltm = factory.handle(body.send, example, lambda: self.conversation, judge=judge, users=users)
+            self._handles.append(ltm)
+            body.join(self.conversation, ltm, ended=self._example_ended, unready=unready)
 
     def _calling(self, by: str, call: Callable[[], T]) -> T:
-        body = self.bodies.get(by)
-        claimed = body is not None and not body.reported
-        mine = body if claimed else None
-        own = own_thread()
-        if own is None:
-            with around_agent(self._time, self._clock, self._output(mine)):
-                return call()
-        level = logging.root.level if mine is None else mine.log_level
-        with own.capture_logs(lambda: self._output(mine), level):
-            return call()
+        body, own = self.bodies.get(by), own_thread()
+        mine = None if body is None or body.reported else body
 
-    def _output(self, body: ItemBody | None) -> AbstractContextManager[object]:
-        return capture_unattributed(self.given.config) if body is None else body.talking()
+        def output() -> AbstractContextManager[object]:
+            return capture_unattributed(self.given.config) if mine is None else mine.talking()
+
+        level = logging.root.level if mine is None else mine.log_level
+        with around_agent(self._time, self._clock, output()) if own is None else own.capture_logs(output, level):
+            return call()
 
     def _jumped(self, before: datetime, now: datetime) -> None:
         config, spec = self.given.config, self.given.source.spec
@@ -134,24 +118,15 @@ class PlayedConversation:
 
     # --- what becomes of it
 
-    def play_until_reported(self, body: ItemSide, nodeid: str, interrupted: Callable[[], bool]) -> None:
-        """Carry the conversation on until this item has been reported, or something stops the pytest session."""
-        while not body.reported and not interrupted():
-            if self.conversation.finished:
-                raise LtmInternalError(f"the conversation is over and {nodeid} was never reported")
-            self.conversation.step()
-        if self.all_are_reported:
-            self.close("complete")
-
-    def play(self, interrupted: Callable[[], bool]) -> None:
-        """Carry the conversation on to its end, or until something stops the pytest session."""
-        while not interrupted():
-            if self.all_are_reported:
-                self.close("complete")
-                return
+    def play(self, interrupted: Callable[[], bool], body: ItemSide | None = None) -> None:
+        """Carry the conversation on to its end or until `body` has been reported; less if the session stops."""
+        while not (interrupted() or self.all_are_reported or (body is not None and body.reported)):
             if self.conversation.finished:
                 raise LtmInternalError(f"{self.given.place.conversation} is over, and not all was reported")
             self.conversation.step()
+        # Beside others its end would keep a session waiting that is to stop.
+        if self.all_are_reported and (body is not None or not interrupted()):
+            self.close("complete")
 
     @property
     def all_are_reported(self) -> bool:
@@ -237,9 +212,8 @@ class PlayedConversation:
         )
         if not body.withheld:
             body.item.user_properties.extend(user_properties(result))
-        verdict = _verdict_of(result)
-        if verdict is not None:
-            config = self.given.config
+        if result.scored or result.cause in ("unscored", "ungraded"):
+            config, verdict = self.given.config, ending_of(result).verdict
             config.hook.pytest_ltm_verdict(config=config, nodeid=result.nodeid, verdict=verdict)
         text = failure_text(result, channel.transcript, self._again()) if result.outcome == "failed" else ""
         return result, text
@@ -307,9 +281,3 @@ class PlayedConversation:
             asked_together=together,
             **fields,
         )
-
-
-def _verdict_of(result: ScenarioResult) -> Score | Unscored | None:
-    """Return what evaluators said of an example, None if none was asked."""
-    ending = ending_of(result)
-    return ending.verdict if result.scored or result.cause in ("unscored", "ungraded") else None

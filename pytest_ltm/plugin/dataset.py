@@ -44,17 +44,20 @@ def dataset_of(
     config: pytest.Config, *, has_paths: bool, seed: int, ltm_dir: Path, questions: Questions
 ) -> DatasetSuite | None:
     """Return the data set that `--ltm-suite` names, None if it names another suite; UsageError for what cannot be."""
-    name = _options.option_or_ini(config, "ltm_suite")
-    _refuse_others(config, name)
-    path = _options.option_or_ini(config, "ltm_data")
     known = _options.option_table(config).datasets
-    dataset = known.get(name or "")
+    dataset = known.get(_options.option_or_ini(config, "ltm_suite") or "")
+    # Nothing would read the options of a data set that is not the suite.
+    others = [one for one in known.values() if dataset is None or dataset.flag("") != one.flag("")]
+    for other, option in ((one, option) for one in others for option in one.options):
+        if config.getoption(other.dest(option.name)) is not None:
+            raise pytest.UsageError(f"{other.flag(option.name)}: needs --ltm-suite={other.name}")
     if dataset is None:
-        for flag in ("--ltm-data", "--ltm-questions"):
-            if config.getoption(flag.removeprefix("--").replace("-", "_")) is not None:
-                raise pytest.UsageError(f"{flag}: needs a data set. Add --ltm-suite={' or '.join(known)}")
+        given = [name for name in ("data", "questions") if config.getoption(f"ltm_{name}") is not None]
+        if given:
+            raise pytest.UsageError(f"--ltm-{given[0]}: needs a data set. Add --ltm-suite={' or '.join(known)}")
         return None
     _check_dataset_options(config, dataset, has_paths=has_paths)
+    path = _options.option_or_ini(config, "ltm_data")
     where = None if path is None else path_base(config, "ltm_data") / path
     cache = None if any(getattr(config.option, one, False) for one in _WRITES_NOTHING) else ltm_dir
     # What the options of a data set say, by name; without what is not given.
@@ -82,16 +85,6 @@ def dataset_header(dataset: DatasetSuite, verbosity: int) -> list[str]:
     oddities = f"; {noted:,} oddit{'y' if noted == 1 else 'ies'} noted{where}" * bool(noted)
     shown = dataset.notes if verbosity > 0 else ()
     return [f"ltm: data: {dataset.title}{oddities}", *(f"ltm:   {one_line(note)}" for note in shown)]
-
-
-def _refuse_others(config: pytest.Config, name: str | None) -> None:
-    """Refuse options on the command line of a data set that is not the suite: nothing would read them."""
-    known = _options.option_table(config).datasets
-    chosen = known.get(name or "")
-    for dataset in known.values():
-        for option in dataset.options if chosen is None or chosen.flag("") != dataset.flag("") else ():
-            if config.getoption(dataset.dest(option.name)) is not None:
-                raise pytest.UsageError(f"{dataset.flag(option.name)}: needs --ltm-suite={dataset.name}")
 
 
 def _check_dataset_options(config: pytest.Config, dataset: Dataset, *, has_paths: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -52,13 +53,8 @@ class Chatty:
     def assess(self, question: UserQuestion, /) -> str:
         """Return a message of ordinary length that mentions all it has to, the last one where no turn is left."""
         text = " ".join([*question.facts, *["and so on"] * (MESSAGE // 3)])
-        self.note(
-            TokenUse(
-                messages=1,
-                tokens_in=count_tokens(question.text),
-                tokens_out=MESSAGE + count_tokens(" ".join(question.facts)),
-            )
-        )
+        length = MESSAGE + count_tokens(" ".join(question.facts))
+        self.note(TokenUse(messages=1, tokens_in=count_tokens(question.text), tokens_out=length))
         return json.dumps({"message": text, "done": question.left == 1})
 
 
@@ -70,7 +66,7 @@ class Rehearsed(ConversationMode):
         self._kept = kept
         self._bars, self._unplayed = list[Bar](), list[str]()
         self._cut, self._judge = 0, TokenUse()
-        self._users: dict[str, TokenUse] = {}
+        self._users: dict[str, TokenUse] = defaultdict(TokenUse)
         self._simulated: CostSimulator
 
     def open(self, site: ConversationFactory) -> OpenConversation:
@@ -94,11 +90,11 @@ class Rehearsed(ConversationMode):
         return users_for(self.given, opened, open=self._user)
 
     def _user(self, model: Any, name: str) -> BudgetedCaller:
-        asked = find_user_model(model) if name == SCRIPTED else Chatty(partial(self._spoken, name))
+        asked = find_user_model(model) if name == SCRIPTED else Chatty(partial(self._note_user, name))
         return BudgetedCaller(ModelCaller(asked, who=USER_MODEL_NAME, error=UserError, timeout=None), "user", Journal())
 
-    def _spoken(self, name: str, use: TokenUse) -> None:
-        self._users[name] = self._users.get(name, TokenUse()) + use
+    def _note_user(self, name: str, use: TokenUse) -> None:
+        self._users[name] += use
 
     def _opinion(self, inquiry: Inquiry) -> Reply:
         grade = next((grade for grade in inquiry.grades if grade != inquiry.fail), inquiry.fail)
@@ -215,23 +211,15 @@ class DryRun:
         terminalreporter.write_sep("=", "dry run")
         result = list(self._found.values())
         costs, settings = self._run.costs, self._run.settings
-        priced = {
-            label: PriceSource(
-                price=known.tariff.price,
-                source=known.source,
-                free=known.tariff.free,
-                policy=profile_of(self._run.sources[label]).policy,
-                brief=profile_of(self._run.sources[label]).brief,
-            )
-            for label, known in costs.agents.items()
-        }
-        judge = _price_source(costs.judge)
-        users = {name: _price_source(costs.user(name)) for each in result for name in each.users}
+        priced = {}
+        for label, known in costs.agents.items():
+            profile = profile_of(self._run.sources[label])
+            priced[label] = _price_source(known, policy=profile.policy, brief=profile.brief)
         for line in forecast_lines(
             result,
             priced,
-            judge,
-            users=users,
+            _price_source(costs.judge),
+            users={name: _price_source(costs.user(name)) for each in result for name in each.users},
             probes=self._probes,
             canaries=self._graded(),
             width=self._run.config.get_terminal_writer().fullwidth,
@@ -242,5 +230,5 @@ class DryRun:
             terminalreporter.write_line(line)
 
 
-def _price_source(known: KnownPrice) -> PriceSource:
-    return PriceSource(price=known.tariff.price, source=known.source, free=known.tariff.free)
+def _price_source(known: KnownPrice, **profile: Any) -> PriceSource:
+    return PriceSource(price=known.tariff.price, source=known.source, free=known.tariff.free, **profile)

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from pytest_ltm._model.filler import Filler
     from pytest_ltm._model.transcript import Count
-    from pytest_ltm.datasets import ToldConversation
     from pytest_ltm.plugin.settings import RunSettings
 
 
@@ -84,11 +83,16 @@ def plan_for(known: Sequence[LtmItem], settings: RunSettings) -> Planned:
             _planned_example(one, definition, patching, talked.told, together=told_conversation is not None)
         )
     judge, votes = _judging.planned_judge(known[0].item.config, settings)
+    opening = "" if span is None else settings.opening
+    if told_conversation is not None:
+        opening = told_conversation.opening
+    elif opening is None:
+        opening = talked.told.message(OPENING)
     plan = Plan(
         examples=tuple(examples), seed=settings.seed.recorded, trial=place.trial, span=span,
         tokenizer=settings.tokenizer, filler=filler.configuration(), scoring=settings.scoring, judge=judge,
         judge_votes=votes, time=settings.time,
-        opening=_opening_message(settings, told_conversation, talked.told, isolated=span is None),
+        opening=opening,
         history=None if told_conversation is None else told_conversation.described,
         count=_reply_count_mode(settings, place.agent), sessions=settings.sessions, reading=settings.reading,
         questions=settings.questions,
@@ -120,16 +124,6 @@ def _reply_count_mode(settings: RunSettings, label: str) -> Count:
     from pytest_ltm.agents._replay import recorded_count
 
     return recorded_count(spec.removeprefix(REPLAY), settings.ltm_dir)
-
-
-def _opening_message(
-    settings: RunSettings, told_conversation: ToldConversation | None, language: Language, *, isolated: bool
-) -> str:
-    if told_conversation is not None:
-        return told_conversation.opening
-    if isolated:
-        return ""
-    return language.message(OPENING) if settings.opening is None else settings.opening
 
 
 def _planned_example(

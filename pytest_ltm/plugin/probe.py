@@ -89,19 +89,22 @@ class Probe:
             source = self._run.sources[label]
             definitions = {} if self._unfit(label, source) else self._definitions(own)
             if definitions:
-                talk = _Rehearsal(self._settings, source, own[0][0])
-                _probe_verdict(
-                    talk.say, Secret.secret_word(self._settings.seed.value, label), probe_questions(definitions)
-                )
+                talk, secret = _Rehearsal(self._settings, source, own[0][0]), self._secret(label)
+                _probe_verdict(talk.say, secret, probe_questions(definitions))
                 token_uses[label] = talk.use
         return {label: use for label, use in token_uses.items() if use.messages}
+
+    def _secret(self, label: str) -> Secret:
+        return Secret.secret_word(self._settings.seed.value, label)
 
     def _items(self, session: pytest.Session) -> dict[str, list[list[LtmItem]]]:
         """Return the items of the conversations of each agent that may have to be asked."""
         items: dict[str, list[list[LtmItem]]] = {}
         if not self._run.config.option.ltm_no_probe:
             for name, known in items_by_conversation(item.stash[LTM_ITEM] for item in session.items).items():
-                if not _is_ours(self._run.sources[name.agent]):
+                source = self._run.sources[name.agent]
+                # Embedded agents know nothing of each other's conversations.
+                if not (source.embedded and is_free(source.spec) and source.kind not in UNASKED):
                     items.setdefault(name.agent, []).append(known)
         return items
 
@@ -115,7 +118,7 @@ class Probe:
         talk = _ProbeConversation(self._run, label, source, own[0][0], messages=2 + len(questions))
         try:
             with talk.shown():
-                result = _probe_verdict(talk.say, Secret.secret_word(self._settings.seed.value, label), questions)
+                result = _probe_verdict(talk.say, self._secret(label), questions)
             if talk.asked and result[0] != "leaks":
                 self._forecast_time(talk.seconds / talk.asked, source, own, definitions)
             return talk.probe_outcome(*result)
@@ -294,8 +297,3 @@ def _probe_message(exchange: int, text: str, counter: TokenCounter, clock: Simul
     return events.MessageSent(
         exchange=exchange, by="", kind="ask", text=text, tokens=counter.count(text), position=0, now=clock.now
     )
-
-
-def _is_ours(source: AgentSource) -> bool:
-    """Return whether nothing but embedded agents answers, which know nothing of each other's conversations."""
-    return source.embedded and is_free(source.spec) and source.kind not in UNASKED

@@ -12,7 +12,7 @@ import pytest
 
 from pytest_ltm._journal.result import node_label
 from pytest_ltm._language.lists import join_words
-from pytest_ltm._storage.errors import ConfigurationError
+from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm._storage.secrets import redact_secrets
 from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin.collection import ROOT
@@ -56,11 +56,9 @@ class Selection:
         rest = [argument for argument in config.args if _built_in_id(argument) is None]
         from_line = config.args_source is pytest.Config.ArgsSource.ARGS
         self.has_paths = from_line and bool(rest)
-        self.has_ids = bool(self._built_in)
-        alone = self.has_ids or (self.names_suite and _options.option_text(config, "ltm_suite") != "none")
         if from_line:
             config.args[:] = rest
-        elif alone:
+        elif self._built_in or (self.names_suite and _options.option_text(config, "ltm_suite") != "none"):
             # A suite alone imports nothing of the project: one broken test file must not abort it.
             config.args[:] = []
 
@@ -74,8 +72,6 @@ class Selection:
 
     def check(self, items: Sequence[pytest.Item]) -> None:
         """Raise UsageError for a node id of the built-in suite that no item has."""
-        from pytest_ltm._storage.errors import did_you_mean
-
         ids = [item.nodeid for item in items if is_built_in(item)]
         known = {part for one in ids for part in (one, one.partition("[")[0], one.partition("::")[0])}
         for wanted in self._built_in:
@@ -130,28 +126,26 @@ class LanguageFilter:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Deselect such items; UsageError where none is left."""
-        unwritten = [item for item in items if self._lacks(item.stash[LTM_ITEM])]
+        unwritten = []
+        for item in items:
+            known = item.stash[LTM_ITEM]
+            if not set(self._settings.language(known.place.agent).split(":")) <= set(known.marks.languages):
+                unwritten.append(item)
+                item.stash[UNWRITTEN] = True
         if not unwritten:
             return
-        names = sorted({item.stash[LTM_ITEM].scenario for item in unwritten})
-        items[:] = [item for item in items if not self._lacks(item.stash[LTM_ITEM])]
+        self._names = names = sorted({item.stash[LTM_ITEM].scenario for item in unwritten})
+        items[:] = [item for item in items if UNWRITTEN not in item.stash]
         if not items:
             raise pytest.UsageError(
                 f"--ltm-language: {join_words(names)}: not written in that language. A scenario names those that its "
                 "generator can write in @pytest.mark.ltm(languages=[...])"
             )
-        for item in unwritten:
-            item.stash[UNWRITTEN] = True
         config.hook.pytest_deselected(items=unwritten)
-        self._names = names
 
     def pytest_report_collectionfinish(self) -> str:
         """Say what is left out."""
         return f"ltm: left out, for it is not written in that language: {', '.join(self._names)}" if self._names else ""
-
-    def _lacks(self, known: LtmItem) -> bool:
-        said = self._settings.language(known.place.agent)
-        return not set(said.split(":")) <= set(known.marks.languages)
 
 
 # --- How long a conversation is expected to be, before anything is said: what runs first, and what balances shards.
@@ -162,16 +156,11 @@ SHARE = 0.9
 OWN_TOKENS = 300
 
 
-def name_of(known: LtmItem) -> str:
-    """Return what names an item's conversation in its node id."""
-    return str(known.place.conversation)
-
-
 def items_of_conversations(items: Iterable[LtmItem]) -> dict[str, list[LtmItem]]:
     """Return the items by the name of their conversation, in the order in which they come."""
     ltm_items: dict[str, list[LtmItem]] = {}
     for known in items:
-        ltm_items.setdefault(name_of(known), []).append(known)
+        ltm_items.setdefault(str(known.place.conversation), []).append(known)
     return ltm_items
 
 
@@ -234,10 +223,9 @@ class Sharding:
                 f"--ltm-shard={self._chosen}: a conversation is never divided, and this run has only {len(ltm_items)}. "
                 f"Use {len(ltm_items)} or fewer"
             )
-        mine = shard_of(
-            {name: expected_tokens(known, self._settings.spans) for name, known in ltm_items.items()}, self._chosen
-        )
-        others = [item for item in items if name_of(item.stash[LTM_ITEM]) not in mine]
-        if others:
-            items[:] = [item for item in items if name_of(item.stash[LTM_ITEM]) in mine]
-            config.hook.pytest_deselected(items=others)
+        expected = {name: expected_tokens(known, self._settings.spans) for name, known in ltm_items.items()}
+        mine = shard_of(expected, self._chosen)
+        dropped = {one.item for name in ltm_items.keys() - mine for one in ltm_items[name]}
+        if dropped:
+            config.hook.pytest_deselected(items=[item for item in items if item in dropped])
+            items[:] = [item for item in items if item not in dropped]

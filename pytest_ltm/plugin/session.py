@@ -7,7 +7,7 @@ import secrets
 import sys
 from collections import Counter
 from contextlib import nullcontext, suppress
-from functools import cache
+from functools import cache, partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -196,7 +196,7 @@ class LtmRun:
         """The signal that ended the session, here or in a worker: SIGTERM or SIGHUP."""
         self.scenario_names: set[str] = set()
         """Of everything collected."""
-        self.deselected: dict[tuple[str, str], int] = {}
+        self.deselected: Counter[tuple[str, str]] = Counter()
         """Examples that -k, -m or another plugin took away, by the folder of their conversation and their scenario."""
         self.progress = Progress(config)
         self.observing: list[Callable[[PlayedConversation], Callable[[events.Event], object]]] = []
@@ -265,8 +265,7 @@ class LtmRun:
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         """Remember scenarios that were taken away."""
         known = [item.stash[LTM_ITEM] for item in items if LTM_ITEM in item.stash and UNWRITTEN not in item.stash]
-        result = Counter((one.conversation.folder, one.scenario) for one in known)
-        self.deselected |= {place: count + self.deselected.get(place, 0) for place, count in result.items()}
+        self.deselected.update((one.conversation.folder, one.scenario) for one in known)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -318,8 +317,7 @@ class LtmRun:
             try:
                 self._refused = next(filter(None, (check(item.session) for check in self.checks)), "")
             except (DiskFault, OSError) as fault:
-                full = fault if isinstance(fault, DiskFault) else disk_fault(self.folder.path, fault)
-                self._end(item.session, full)
+                self._end(fault if isinstance(fault, DiskFault) else disk_fault(self.folder.path, fault))
                 return True
         several = self._several()
         if several is None:
@@ -327,7 +325,7 @@ class LtmRun:
         elif self.of_agent[item.stash[LTM_ITEM].place.agent]:
             several.play_until(lambda: _is_reported(item))
             if self._stopping:
-                self._stop_asking(item.session)
+                self._stop_asking()
         else:
             several.finish()
             self._play_alone(item)
@@ -338,12 +336,12 @@ class LtmRun:
             if LANE not in item.stash:
                 self._playing = self._begin(item.stash[LTM_ITEM].conversation)
             if self._playing is not None:
-                self._playing.play_until_reported(item.stash[LANE], item.nodeid, lambda: self._stopping)
+                self._playing.play(lambda: self._stopping, item.stash[LANE])
                 self._is_over(self._playing)
         except Stopped:
             pass
         except DiskFault as fault:
-            self._end(item.session, fault)
+            self._end(fault)
         finally:
             if self._playing is not None and (self._stopping or sys.exc_info()[0] is not None):
                 self._stop(self._playing)
@@ -385,7 +383,7 @@ class LtmRun:
                     self._setup_state.hold_nodes(known.item)  # fixtures live until nobody needs them any more
             self._at_once = ConcurrentRunner(
                 self._to_come, self.most_at_once, self.of_agent, begin=self._begin_held, over=self._is_over,
-                stopping=lambda: self._stopping, broken=lambda fault: self._end(self._session, fault),
+                stopping=lambda: self._stopping, broken=self._end,
             )  # fmt: skip
         return self._at_once
 
@@ -449,27 +447,27 @@ class LtmRun:
         return session is not None and bool(session.shouldfail or session.shouldstop)
 
     def _stop(self, playing: PlayedConversation) -> None:
-        self._stop_asking(self._session)
+        self._stop_asking()
         try:
             playing.close("interrupted")
         except DiskFault as fault:
-            self._end(self._session, fault)
+            self._end(fault)
 
-    def _stop_asking(self, session: pytest.Session | None) -> None:
+    def _stop_asking(self) -> None:
         self._asked_for = None
-        if session is not None:
-            _internals.leave_none_behind(session, _is_reported)
+        if self._session is not None:
+            _internals.leave_none_behind(self._session, _is_reported)
 
     def flush_journals(self) -> None:
         """Make sure that what was written of the conversation that is being played is on disk."""
         for playing in self._all_playing:
             playing.flush_journal()
 
-    def _end(self, session: pytest.Session | None, fault: DiskFault) -> None:
+    def _end(self, fault: DiskFault) -> None:
         self.disk_is_gone = True
         getattr(self.config, "workeroutput", {})["ltm_disk_is_gone"] = True
-        if session is not None and not session.shouldstop:
-            session.shouldstop = str(fault)
+        if self._session is not None and not self._session.shouldstop:
+            self._session.shouldstop = str(fault)
 
     def _begin(self, name: ConversationName) -> PlayedConversation:
         if self._setup_state is None:
@@ -477,21 +475,17 @@ class LtmRun:
         setup_state = self._setup_state
         for tell in self.following:
             tell(name, "begins")
-        given = self._given(self._groups[name])
-        playing = PlayedConversation(
-            given,
-            self._mode(given),
-            lambda known: ItemBody(
-                known,
-                setup_state,
-                self._pool,
-                next_up=self._next_up,
-                withheld=self._withheld,
-                limit=self.settings.evaluator_timeout,
-            ),
-            again=cache(lambda: _selection.repeat_command(self.config, self.settings, given.place)),
-            heard=self._heard,
+        given, limit = self._given(self._groups[name]), self.settings.evaluator_timeout
+        make_body = partial(
+            ItemBody,
+            setup_state=setup_state,
+            pool=self._pool,
+            next_up=self._next_up,
+            withheld=self._withheld,
+            limit=limit,
         )
+        again = cache(lambda: _selection.repeat_command(self.config, self.settings, given.place))
+        playing = PlayedConversation(given, self._mode(given), make_body, again=again, heard=self._heard)
         self._results[str(name)] = playing.results
         for observer in self.observing:
             playing.observe(observer(playing))
