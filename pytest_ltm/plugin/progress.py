@@ -169,9 +169,8 @@ class Progress:
         board = self._board = self._board or Board(self._writer)
         most = max(shutil.get_terminal_size().lines - ROOM, 1)
         lines = [progress_line(**state, width=board.width) for _, state in sorted(self._states.items())]
-        further = len(lines) - most + self._left if len(lines) > most else self._left
-        rest = [f"and {pluralize(further, 'further conversation')}"] if further else []
-        board.draw([*lines[:most], *rest])
+        further = max(len(lines) - most, 0) + self._left
+        board.draw([*lines[:most], *[f"and {pluralize(further, 'further conversation')}"] * bool(further)])
 
     def announce(self, text: str) -> None:
         """Show what goes on before the first conversation; workers keep it to themselves."""

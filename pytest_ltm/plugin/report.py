@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from contextlib import suppress
+from contextlib import closing, suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -109,17 +109,15 @@ class Report:
     def _agents_header(self) -> list[str]:
         sources, agents = self._run.sources.items(), self._run.settings.agents
         named = [f"{one.label} ({one.spec})" if one.label != one.spec else one.label for one in agents]
+        people = [label for label, source in sources if spec_within(source).startswith("human:web")]
         apart = ", ".join(label for label, source in sources if source.apart)
         can = "can read the run folder: keep --ltm-dir where its user cannot"
         reach = "cannot read the run folder" if can_hide_folders() else can
+        link = "`ltm serve` in another terminal shows the link to answer at"
         return [
             f"ltm: agents: {', '.join(named)}",
             *(f"ltm: {label} replies by {source.calls}()" for label, source in sources if source.calls),
-            *(
-                f"ltm: {label} is a person: `ltm serve` in another terminal shows the link to answer at"
-                for label, source in sources
-                if spec_within(source).startswith("human:web")
-            ),
+            *(f"ltm: {label} is a person: {link}" for label in people),
             *[f"ltm: {apart} {reach}"] * bool(apart),
         ]
 
@@ -151,11 +149,11 @@ class Report:
                 except OSError as error:
                     raise pytest.UsageError(f"{flag}: cannot write {str(path)!r}: {error.strerror or error}") from error
         terminal: Any = self._run.config.pluginmanager.get_plugin("terminalreporter")
-        if terminal is not None and self._run.config.get_verbosity() == 0:
+        verbosity = 1 if terminal is None else self._run.config.get_verbosity()
+        if verbosity == 0:
             terminal.showfspath = False  # the examples of all files take turns: each would begin another line
-        if terminal is not None and self._run.plays and self._run.config.get_verbosity() < 0:
-            for line in self._warnings():
-                terminal.write_line(line, yellow=True)
+        for line in self._warnings() if self._run.plays and verbosity < 0 else ():
+            terminal.write_line(line, yellow=True)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> Any:
@@ -278,46 +276,43 @@ class Report:
                 terminalreporter.write_sep("_", "ERROR in the agent", red=True, bold=True)
                 terminalreporter.write_line(escape_unprintable(traceback))
             if self._gate.page:
-                terminalreporter.write_line("\n".join([for_screen(self._gate.page), *[self._page] * bool(self._page)]))
+                terminalreporter.write_line("\n".join(filter(None, [for_screen(self._gate.page), self._page])))
             else:
                 self._show_tables(self.result, terminalreporter)
             if (why := self._why_unmeasurable(self.result)) and self._gate.verdict is None:
                 text = f"unmeasurable (exit status {UNMEASURABLE}): {why}"
-                for line in wrap_text(text, self._run.config.get_terminal_writer().fullwidth, "  "):
+                for line in wrap_text(text, config.get_terminal_writer().fullwidth, "  "):
                     terminalreporter.write_line(line, yellow=True)
         elif self._unplayed:
             terminalreporter.write_line(f"unmeasurable (exit status {UNMEASURABLE}): {self._unplayed}", yellow=True)
 
     def _why_unmeasurable(self, result: RunResult) -> str:
         """Return why the result cannot be measured; with the first reason under -q, else it is below the table."""
-        ended = f"ended by {self._run.ended_by}" if self._run.ended_by else ""
-        why = ended or self._unplayed or self._lost(result)
-        if self._run.disk_is_gone:
-            why = "records could not be written to disk"
+        why = "records could not be written to disk" if self._run.disk_is_gone else ""
+        why = why or (self._run.ended_by and f"ended by {self._run.ended_by}") or self._unplayed or self._lost(result)
         brief = self._run.config.get_verbosity() < 0 and not misjudged_checks(result)
         reason = _terminal.first_reason(result) if brief else ""
         return why if not why or not reason or reason.endswith(why) else f"{why}; the first: {reason}"
 
     def _show_tables(self, result: RunResult, terminalreporter: Any) -> None:
-        config = self._run.config
-        if config.get_verbosity() >= 0:
+        width, verbosity = self._run.config.get_terminal_writer().fullwidth, self._run.config.get_verbosity()
+        notes: list[str] = []
+        if verbosity >= 0:
             terminalreporter.write_sep("=", "long-term memory")
-        width, colored = config.get_terminal_writer().fullwidth, terminalreporter.hasmarkup
-        # else they are notes below the table
-        notes = [*self._alone(result.conversations), *mishap_sentences(result.conversations)]
-        alone = notes if config.get_verbosity() < 0 else []
+        else:  # elsewhere they stand below the table
+            notes = [*self._alone(result.conversations), *mishap_sentences(result.conversations)]
         for line in (
-            *_terminal.summary_lines(result, width=width, verbosity=config.get_verbosity(), color=colored),
-            *(line for text in alone for line in wrap_text(f"note: {text}", width, "      ")),
+            *_terminal.summary_lines(result, width=width, verbosity=verbosity, color=terminalreporter.hasmarkup),
+            *(line for text in notes for line in wrap_text(f"note: {text}", width, "      ")),
             *_judging.judge_summary_lines(result, self._run.folder.path),
             *_terminal.user_lines(result),
-            *[self._page] * bool(self._page),
+            *filter(None, [self._page]),
         ):
             terminalreporter.write_line(line)
         self._gate.show(terminalreporter)
-        for line in self._gate.sentences(result) if config.get_verbosity() >= 0 else ():
-            for part in wrap_text(line, width, "  "):
-                terminalreporter.write_line(part, bold=True)
+        sentences = self._gate.sentences(result) if verbosity >= 0 else []
+        for part in (part for sentence in sentences for part in wrap_text(sentence, width, "  ")):
+            terminalreporter.write_line(part, bold=True)
 
     def _lost(self, result: RunResult) -> str:
         """Return why the result cannot be measured: somebody else than memory took scores away, or nothing has one."""
@@ -345,32 +340,22 @@ class Report:
         entries: dict[tuple[str, str], list[Timing]] = defaultdict(list)
         for name, timed in self._timed.items():
             entries[name.agent, name.span] += timed
-        result = RunResult(
-            run_id=self._run.folder.name,
-            conversations=tuple(held),
-            folder=self._run.folder.shown(),
-            notices=(
-                *legend,
-                *notices,
-                *left_out,
-                *settings.scenarios_left_out(),
-                *deaths,
-                *self._run.notices,
-                *self._alone(held),
-                *untimed,
-                *self._sent_again(),
-                *mishap_sentences(held),
-            ),
-            paces=agent_paces(entries),
+        made = settings.definitions is None and settings.dataset is None
+        trust = trust_sentence(
+            {label: source.place for label, source in self._run.sources.items() if source.place},
+            settings.seed.publicity if made and settings.suite else "",
+            has_judge=any(row.judge_calls for one in held for row in one.scenarios),
             prechecks=prechecks,
-            suite=suite_of(settings.describe_settings()),
-            trust=trust_sentence(
-                {label: source.place for label, source in self._run.sources.items() if source.place},
-                settings.seed.publicity if settings.suite and not (settings.definitions or settings.dataset) else "",
-                has_judge=any(row.judge_calls for one in held for row in one.scenarios),
-                prechecks=prechecks,
-            ),
         )
+        all_notices = [
+            *legend, *notices, *left_out, *settings.scenarios_left_out(), *deaths, *self._run.notices,
+            *self._alone(held), *untimed, *self._sent_again(), *mishap_sentences(held),
+        ]  # fmt: skip
+        run, suite = self._run.folder, suite_of(settings.describe_settings())
+        result = RunResult(
+            run_id=run.name, conversations=tuple(held), folder=run.shown(), notices=tuple(all_notices),
+            paces=agent_paces(entries), prechecks=prechecks, suite=suite, trust=trust,
+        )  # fmt: skip
         return _amendments.apply_amendments(result, amendments)
 
     def _alone(self, held: Sequence[ConversationResult]) -> list[str]:
@@ -386,12 +371,8 @@ class Report:
         return [f"{many} {why}: {few}, so its scores do not compare with a full run"]
 
     def _note(self, timing: Began | Ended) -> None:
-        with suppress(DiskFault, OSError):
-            timings = Timings.resuming(self._run.folder.path / TIMINGS)
-            try:
-                timings.write(timing)
-            finally:
-                timings.close()
+        with suppress(DiskFault, OSError), closing(Timings.resuming(self._run.folder.path / TIMINGS)) as timings:
+            timings.write(timing)
 
     @property
     def agent_seconds(self) -> float:
@@ -409,14 +390,13 @@ class Report:
         return [f"{why}: seconds are summed over the rest" for why in few]
 
     def _sent_again(self) -> list[str]:
-        texts: list[str] = []
-        for name, timed in self._timed.items():
-            repeated = [retry.exchange for retry in timed if isinstance(retry, Retry)]
-            if repeated:
-                sent, tried = pluralize(len(set(repeated)), "message"), pluralize(len(repeated), "failed attempt")
-                where = at_span(name.agent, name.span)
-                texts.append(f"{where}: {sent} sent again after {tried}: see 'retry' in {TIMINGS}")
-        return texts
+        again = {name: [one.exchange for one in held if isinstance(one, Retry)] for name, held in self._timed.items()}
+        return [
+            f"{at_span(name.agent, name.span)}: {pluralize(len(set(repeated)), 'message')} sent again after "
+            f"{pluralize(len(repeated), 'failed attempt')}: see 'retry' in {TIMINGS}"
+            for name, repeated in again.items()
+            if repeated
+        ]
 
 
 _NAMED = 3

@@ -246,10 +246,11 @@ class RescoredConversation(_setup.ConversationMode):
 
     def users(self, opened: _setup.OpenConversation) -> UserConnection:
         """Return what the models of simulated users said then; nobody is asked anything else."""
-        return _setup.users_for(self.given, opened, open=self._no_user, recalled=self._said_then)
 
-    def _said_then(self, example: str, question: UserQuestion) -> events.UserModelAsked | None:
-        return self._playback.reply(events.UserModelAsked, example, question.digest, question.vote)
+        def recalled(example: str, question: UserQuestion) -> events.UserModelAsked | None:
+            return self._playback.reply(events.UserModelAsked, example, question.digest, question.vote)
+
+        return _setup.users_for(self.given, opened, open=self._no_user, recalled=recalled)
 
     def _no_user(self, _model: object, _name: str) -> NoReturn:
         self._playback.wanted = NO_USER

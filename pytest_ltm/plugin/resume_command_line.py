@@ -41,7 +41,9 @@ def take_over(config: pytest.Config, text: str, parser: pytest.Parser, args: lis
     """Add to the command line what the run was started with; UsageError if it cannot be."""
     given = config.known_args_namespace
     folder = config.invocation_params.dir
-    ltm_dir = _ltm_dir(config, given)
+    ltm_dir = config.rootpath / str(config.getini("ltm_dir") or DEFAULTS["ltm_dir"])
+    if given.ltm_dir is not None:
+        ltm_dir = folder / str(given.ltm_dir)
     try:
         result = find_run(text, ltm_dir, folder).resolve()
         if flag == RESCORE and text == LATEST:
@@ -56,10 +58,8 @@ def take_over(config: pytest.Config, text: str, parser: pytest.Parser, args: lis
             f"folder. Run it there: cd {shlex.quote(str(started))} && pytest {flag}={shlex.quote(text)}"
         )
     if flag == RESCORE:
-        args += [
-            *_recorded_words(run, given, without=WRITES),
-            f"{RESCORE}={result}",
-        ]  # `latest` is about to be another one
+        # `latest` is about to be another one.
+        args += [*_recorded_words(run, given, without=WRITES), f"{RESCORE}={result}"]
     else:
         config.stash[RUN_FOLDER] = result
         args += _recorded_words(run, given)
@@ -117,12 +117,6 @@ def setting_differences(run: RunFile, settings: RunSettings) -> list[str]:
         for name in {**run.settings, **now}
         if run.settings.get(name) != now.get(name)
     ]
-
-
-def _ltm_dir(config: pytest.Config, given: Any) -> Path:
-    if given.ltm_dir is not None:
-        return config.invocation_params.dir / str(given.ltm_dir)
-    return config.rootpath / str(config.getini("ltm_dir") or DEFAULTS["ltm_dir"])
 
 
 def _is_ours(name: str) -> bool:

@@ -19,6 +19,7 @@ from pytest_ltm.plugin.collection import ROOT
 from pytest_ltm.plugin.dataset import thread_options
 from pytest_ltm.plugin.items import LTM_ITEM, UNWRITTEN, ItemPlace, LtmItem, is_built_in
 from pytest_ltm.plugin.options import span_of
+from pytest_ltm.plugin.resume_command_line import SELECTING
 from pytest_ltm.plugin.settings import RunSettings, Shard
 
 if TYPE_CHECKING:
@@ -33,9 +34,7 @@ _ELSEWHERE = {
 
 
 # pytest's own options that decide which scenarios share a conversation, by where their values are.
-_SELECTING = {
-    "keyword": "-k", "markexpr": "-m", "deselect": "--deselect", "ignore": "--ignore", "ignore_glob": "--ignore-glob",
-}  # fmt: skip
+_SELECTING = {**SELECTING, "ignore_glob": "--ignore-glob"}
 
 
 def parse_concurrency(text: str) -> int | None:

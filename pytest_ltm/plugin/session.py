@@ -103,10 +103,8 @@ class RunFolder:
             self._before = self._latest()
             self._point()
         except (OSError, DiskFault) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            raise pytest.UsageError(
-                f"--ltm-dir: cannot write to {str(self.ltm_dir)!r}: {reason}. Name a writable folder"
-            ) from error
+            why = f"cannot write to {str(self.ltm_dir)!r}: {getattr(error, 'strerror', None) or error}"
+            raise pytest.UsageError(f"--ltm-dir: {why}. Name a writable folder") from error
 
     def reopen_folder(self) -> None:
         """Take the folder of a run that is resumed; UsageError if another process has it or it has links."""
@@ -125,16 +123,16 @@ class RunFolder:
         """Let others have it; a new one that was refused before anything was written into it is taken away."""
         self._lock.release()
         before, self._before = self._before, None
-        if before is not None:
-            with suppress(OSError):
-                if not ({path.name for path in self.path.iterdir()} - _BEGUN):
-                    if self._latest() == self.name and not before:
-                        (self.ltm_dir / LATEST).unlink()
-                    elif self._latest() == self.name:
-                        write_whole(self.ltm_dir / LATEST, f"{before}\n".encode())
-                    for name in _BEGUN:
-                        (self.path / name).unlink(missing_ok=True)
-                    self.path.rmdir()
+        with suppress(OSError):
+            if before is None or {path.name for path in self.path.iterdir()} - _BEGUN:
+                return
+            if self._latest() == self.name and not before:
+                (self.ltm_dir / LATEST).unlink()
+            elif self._latest() == self.name:
+                write_whole(self.ltm_dir / LATEST, f"{before}\n".encode())
+            for name in _BEGUN:
+                (self.path / name).unlink(missing_ok=True)
+            self.path.rmdir()
 
     def _latest(self) -> str:
         try:

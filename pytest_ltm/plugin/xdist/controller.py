@@ -105,7 +105,8 @@ def reports_of(brief: Brief, row: _result.ScenarioResult) -> Iterator[pytest.Tes
     if row.outcome == "error":
         yield report("setup", "failed", row.reason)
     else:
-        skipped = report("setup", "skipped", (brief.path, brief.line + 1, f"Skipped: {not_reached(row.reason)}"))
+        path, line, _ = brief.location
+        skipped = report("setup", "skipped", (path, line + 1, f"Skipped: {not_reached(row.reason)}"))
         yield mark_unreached(skipped)
     yield report("teardown", "passed", None)
 

@@ -127,15 +127,8 @@ class Brief(NamedTuple):
     threshold: float
     pass_k: int | None
     skills: tuple[str, ...]
-    path: str
-    line: int
-    name: str
-    """With path and line its location, as pytest reports it."""
-
-    @property
-    def location(self) -> tuple[str, int, str]:
-        """Where pytest says that it is."""
-        return self.path, self.line, self.name
+    location: tuple[str, int, str]
+    """Where pytest says that it is: path, line and name."""
 
     @property
     def key(self) -> str:
@@ -195,7 +188,7 @@ def _made_up(unit: str, nodeid: str) -> Brief:
     name = node_label(rest.partition("[")[0].rpartition("::")[2].removeprefix("test_"))
     example, _, variant = _node_id_labels(nodeid).removeprefix(f"{unit}-").partition("-")
     scenario = f"{name}.{node_label(variant)}" if variant else name
-    return Brief(nodeid, conversation_of(nodeid).folder, scenario, example, 1.0, None, (), path, 0, rest)
+    return Brief(nodeid, conversation_of(nodeid).folder, scenario, example, 1.0, None, (), (path, 0, rest))
 
 
 def conversation_of(nodeid: str) -> ConversationName:
