@@ -128,26 +128,16 @@ class Rehearsed(ConversationMode):
 
         self._kept(
             Forecast(
-                agent=result.agent,
-                span_label=result.span_label,
-                tokens=result.tokens,
-                filler_tokens=result.filler_tokens,
-                told=sum(exchange.told for exchange in transcript),
-                retold=self._simulated.retold,
-                scenarios=use("say", "ask"),
-                filler=use("filler", "history"),
-                harness=use("opening", "reset"),
-                judge=self._judge,
-                users=self._users,
-                longest_gap=max(gaps, default=0),
-                simulated_seconds=result.simulated_seconds,
-                examples=len(talk.plan.examples),
-                unplayed=tuple(dict.fromkeys(self._unplayed)),
-                cut_short=self._cut,
+                agent=result.agent, span_label=result.span_label, tokens=result.tokens,
+                filler_tokens=result.filler_tokens, told=sum(exchange.told for exchange in transcript),
+                retold=self._simulated.retold, scenarios=use("say", "ask"), filler=use("filler", "history"),
+                harness=use("opening", "reset"), judge=self._judge, users=self._users,
+                longest_gap=max(gaps, default=0), simulated_seconds=result.simulated_seconds,
+                examples=len(talk.plan.examples), unplayed=tuple(dict.fromkeys(self._unplayed)), cut_short=self._cut,
                 schedule=Schedule(tuple(self._bars), result.tokens, len(talk.plan.examples)),
                 assumed_reply=self.given.settings.assumed_reply,
             )
-        )
+        )  # fmt: skip
 
 
 def add_forecast(entries: dict[tuple[str, str], Forecast], one: Forecast) -> None:

@@ -312,8 +312,7 @@ class Gate:
 
     def sentences(self, result: RunResult) -> list[str]:
         """Return the sentence on each agent, and the command that comes next."""
-        compared = None if self.changes is None else change_report.changes_json(self.changes)
-        remarks, step = run_sentences(result_columns(result), compared), next_step(result)
+        remarks, step = run_sentences(result_columns(result), self.json()["comparison"]), next_step(result)
         return [*remarks[:-1], *(f"{text}. Next: {step}" if step else text for text in remarks[-1:])]
 
     def write(self, result: RunResult) -> None:

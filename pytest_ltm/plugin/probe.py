@@ -112,7 +112,7 @@ class Probe:
         """Return what the probe of an agent came to; None where the budget did not last."""
         why = self._unfit(label, source)
         definitions = {} if why else self._definitions(own)
-        if why or not definitions:
+        if not definitions:
             return Decided(agent=label, verdict="skipped", why=why or "nothing here has a definition")
         questions = probe_questions(definitions)
         talk = _ProbeConversation(self._run, label, source, own[0][0], messages=2 + len(questions))
@@ -239,9 +239,8 @@ class _ProbeConversation:
         try:
             yield
         except KeyboardInterrupt:
-            raise KeyboardInterrupt(
-                f"in the {self._progress()}. No conversation had begun. --ltm-no-probe begins without it"
-            ) from None
+            where = f"in the {self._progress()}. No conversation had begun"
+            raise KeyboardInterrupt(f"{where}. --ltm-no-probe begins without it") from None
         finally:
             self._run.progress.clear()
 

@@ -203,17 +203,15 @@ class Recovery:
                 for report in reports_of(brief, row):
                     hook.pytest_runtest_logreport(report=report)
                 hook.pytest_runtest_logfinish(nodeid=brief.nodeid, location=location)
-        written = [
-            self._write(self._run.folder.path / name, results, death or why) for name, results in folders.items()
-        ]
+        run = self._run.folder.path
+        written = [self._write(run / name, results, death or why) for name, results in folders.items()]
         self._ledger.over(unit.name)
         return any(written)
 
     def _blamed(self, open_ones: Sequence[Brief], speaking: str) -> str:
         """Return the node id of the example that answers for a death; "" if all have ended."""
-        begun = [
-            one for one in open_ones if self._scene(self._run.folder.path / one.folder).spent_by(one.key)["tokens"]
-        ]
+        run = self._run.folder.path
+        begun = [one for one in open_ones if self._scene(run / one.folder).spent_by(one.key)["tokens"]]
         ranked = [*(one for one in open_ones if one.key == speaking), *begun, *open_ones]
         return ranked[0].nodeid if ranked else ""
 
@@ -246,49 +244,28 @@ class Recovery:
         name = _name_of(brief.folder)
         last = self._scene(self._run.folder.path / brief.folder)
         return _result.ScenarioResult(
-            scenario=brief.scenario,
-            example=brief.example,
-            agent=name.agent,
-            span_label=name.span,
-            span=self._run.settings.spans[name.span],
-            trial=name.trial,
-            nodeid=brief.nodeid,
-            outcome="error" if blamed else "skipped",
-            score=None,
-            reason=why,
-            cause="agent" if blamed else "not reached",
-            threshold=brief.threshold,
-            pass_k=brief.pass_k,
-            skills=brief.skills,
-            **last.spent_by(brief.key),
-        )
+            scenario=brief.scenario, example=brief.example, agent=name.agent, span_label=name.span, trial=name.trial,
+            span=self._run.settings.spans[name.span], nodeid=brief.nodeid, score=None, reason=why,
+            outcome="error" if blamed else "skipped", cause="agent" if blamed else "not reached",
+            threshold=brief.threshold, pass_k=brief.pass_k, skills=brief.skills, **last.spent_by(brief.key),
+        )  # fmt: skip
 
     def _write(self, folder: Path, rows: Sequence[_result.ScenarioResult], why: str) -> bool:
         """Write the results of an incomplete conversation; return whether they were written."""
         if _is_complete(folder):
             return False
         folder.mkdir(parents=True, exist_ok=True)
-        spec = next(choice.spec for choice in self._run.settings.agents if choice.label == rows[0].agent)
-        last = self._scene(folder)
+        first, last = rows[0], self._scene(folder)
+        spec = next(choice.spec for choice in self._run.settings.agents if choice.label == first.agent)
         header = last.record.header
-        _result.write_results(
-            folder / RESULTS,
-            _result.ConversationResult(
-                agent=rows[0].agent,
-                agent_spec=spec,
-                span_label=rows[0].span_label,
-                span=rows[0].span,
-                trial=rows[0].trial,
-                plan_fingerprint="" if header is None else header.plan_fingerprint,
-                agent_fingerprint="" if header is None else header.agent_fingerprint,
-                scenarios=tuple(rows),
-                simulated_seconds=last.record.seconds,
-                notices=(_result.ended_early(why),),
-                gone=why,
-                ended="agent gone",
-                **last.totals,
-            ),
-        )
+        result = _result.ConversationResult(
+            agent=first.agent, agent_spec=spec, span_label=first.span_label, span=first.span, trial=first.trial,
+            plan_fingerprint="" if header is None else header.plan_fingerprint,
+            agent_fingerprint="" if header is None else header.agent_fingerprint,
+            scenarios=tuple(rows), simulated_seconds=last.record.seconds, notices=(_result.ended_early(why),), gone=why,
+            ended="agent gone", **last.totals,
+        )  # fmt: skip
+        _result.write_results(folder / RESULTS, result)
         return True
 
     def _say(self, text: str) -> None:

@@ -78,10 +78,8 @@ def _reap_failed_worker(error: BaseException) -> None:
 
 def send_command(node: Any, command: str, **values: Any) -> None:
     """Send a command of ours to a worker; one that is gone never receives it."""
-    try:
+    with suppress(OSError):
         node.sendcommand(command, **values)
-    except OSError:
-        return
 
 
 def obey_commands(interactor: Any, listeners: dict[str, Callable[..., None]]) -> None:
