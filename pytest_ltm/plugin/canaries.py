@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -180,14 +180,10 @@ class Canaries:
             path.replace(path.with_name(f"{path.name}.damaged"))
             whole = b""
         path.write_bytes(whole[: whole.rfind(b"\n") + 1])
-        journal, timings = Journal.resuming(path), Timings.resuming(self._folder / TIMINGS)
-        connection = connection_of(
-            judge, self._run.settings, journal, timings, of=JUDGE, votes=1, tariff=tariff,
-            account=self._run.costs.account(JOURNAL, agent=JUDGE),
-        )  # fmt: skip
-        try:
-            yield connection
-        finally:
-            connection.close()
-            journal.close()
-            timings.close()
+        account = self._run.costs.account(JOURNAL, agent=JUDGE)
+        with closing(Timings.resuming(self._folder / TIMINGS)) as timings, closing(Journal.resuming(path)) as journal:
+            connection = connection_of(
+                judge, self._run.settings, journal, timings, of=JUDGE, votes=1, tariff=tariff, account=account
+            )
+            with closing(connection):
+                yield connection

@@ -236,7 +236,7 @@ class PlayedConversation:
         if bill.lost is not None:
             yield wasted.format(bill.lost.total, "" if bill.lost_usd is None else f", ${bill.lost_usd:.4f}")
         if self._judge is not None:
-            judge, folder = self.given.judge_tariff, self.given.folder
+            judge, folder = self.given.costs.judge.tariff, self.given.folder
             lost = lost_with_judge(folder / JOURNAL, folder / TIMINGS, judge)
             usd = "" if judge.dollars_for(Usage()) is None else f", ${lost.usd:.4f}"
             yield from [f"the judge's {wasted.format(lost.tokens, usd)}"] * bool(lost.tokens)

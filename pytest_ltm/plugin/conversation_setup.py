@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from pytest_ltm.judges._hidden_checks import HiddenChecks
     from pytest_ltm.judges._judge_registry import NamedJudge
     from pytest_ltm.judges._model_calls import ModelCaller
-    from pytest_ltm.plugin.costs import KnownPrice
+    from pytest_ltm.plugin.costs import RunCosts
     from pytest_ltm.plugin.item_body import ItemBody
     from pytest_ltm.plugin.items import ItemPlace, LtmItem
     from pytest_ltm.plugin.settings import RunSettings
@@ -78,12 +78,8 @@ class ConversationInputs(Struct, frozen=True, kw_only=True):
     settings: RunSettings
     source: AgentSource
     folder: Path
-    tariff: Tariff
-    """What the agent's tokens cost where it does not say,"""
-    judge_tariff: Tariff
-    """and the judge's."""
-    user_cost: Callable[[str], KnownPrice]
-    """What is known of the cost of a simulated user's model."""
+    costs: RunCosts
+    """What tokens cost where nobody says it."""
     account: Account | None
     """Where its budget is kept."""
     refused: str = ""
@@ -95,6 +91,11 @@ class ConversationInputs(Struct, frozen=True, kw_only=True):
     def place(self) -> ItemPlace:
         """Where its items are played."""
         return self.items[0].place
+
+    @property
+    def tariff(self) -> Tariff:
+        """What the agent's tokens cost."""
+        return self.costs.agents[self.place.agent].tariff
 
     @property
     def config(self) -> pytest.Config:
@@ -419,7 +420,7 @@ def judge_for(
         return None
     return connection_of(
         judge, given.settings, opened.journal, opened.timings, of=given.place.agent, trial=given.place.trial,
-        tariff=given.judge_tariff, account=given.account, checks=hidden_checks(given, known), **options,
+        tariff=given.costs.judge.tariff, account=given.account, checks=hidden_checks(given, known), **options,
     )  # fmt: skip
 
 
@@ -432,7 +433,7 @@ def users_for(given: ConversationInputs, opened: OpenConversation, **options: An
 
     def opening(model: Any, name: str) -> BudgetedCaller:
         rng = definition_rng(settings.seed.value, place.trial, "user retries", place.agent)
-        result, known = find_user_model(model, base=given.config.rootpath), given.user_cost(name)
+        result, known = find_user_model(model, base=given.config.rootpath), given.costs.user(name)
         call = call_of(result, settings, timings, rng=rng, note=UserRetry, who=USER_MODEL_NAME, error=UserError)
         account = None if name == SCRIPTED else given.account  # a list of messages spends nothing
         return BudgetedCaller(call, "user", opened.journal, tariff=known.tariff, account=account, refused=known.refused)
@@ -441,7 +442,7 @@ def users_for(given: ConversationInputs, opened: OpenConversation, **options: An
         **{
             "open": opening, "journal": opened.journal, "timings": timings,
             "seed_of": lambda example: user_seed(settings.seed.value, place.trial, example),
-            "tariff_of": lambda name: given.user_cost(name).tariff, **options,
+            "tariff_of": lambda name: given.costs.user(name).tariff, **options,
         }
     )  # fmt: skip
 

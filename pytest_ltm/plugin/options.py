@@ -121,8 +121,9 @@ def _option(row: dict[str, Any]) -> Option:
 _FILE: Mapping[str, Any] = json.loads(Path(__file__).with_name("options.json").read_text(encoding="utf-8"))
 OPTIONS = tuple(map(_option, _FILE["options"]))
 DEFAULTS = {option.dest: option.default for option in OPTIONS}
-# Those without a twin of the same kind: what starts a run, and switches, which have no metavar.
-_PLAIN: Mapping[str, Mapping[str, str]] = {row["flag"]: row for row in _FILE["plain"]}
+# Those without a twin of the same kind: what starts a run, and switches, which have no metavar. None is the default of
+# the one switch that has a twin, which speaks if nobody gives the option.
+_PLAIN: Mapping[str, Mapping[str, Any]] = {row["flag"]: row for row in _FILE["plain"]}
 # What `pytest --help` shows together, the groups in this order.
 GROUPS: tuple[str, ...] = tuple(_FILE["groups"])
 
@@ -168,12 +169,8 @@ def add_options(parser: pytest.Parser, manager: pytest.PytestPluginManager) -> N
     for name in GROUPS:
         parser.getgroup(f"ltm {name}", f"long-term memory (pytest-ltm), {name}")
     for flag, row in _PLAIN.items():
-        how: dict[str, Any] = {"metavar": row["metavar"]} if "metavar" in row else {"action": "store_true"}
-        if flag == "--ltm-agent":
-            how |= {"action": "append", "default": []}
-        elif flag == "--ltm-agent-process":
-            how["default"] = None  # its ini twin speaks if nobody gives it
-        parser.getgroup(f"ltm {row['group']}").addoption(flag, help=row["help"], **how)
+        how = {name: value for name, value in row.items() if name not in {"flag", "group"}}
+        parser.getgroup(f"ltm {row['group']}").addoption(flag, **how)
     parser.addini("ltm_agent_process", "ini twin of --ltm-agent-process", type="bool", default=False)
     for option in OPTIONS:
         _add_option(parser, option)

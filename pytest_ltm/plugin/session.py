@@ -162,13 +162,9 @@ class LtmRun:
     """One pytest session as an LTM run, in this process."""
 
     def __init__(
-        self,
-        config: pytest.Config,
-        settings: RunSettings,
-        selection: Selection,
-        mode: Callable[[ConversationInputs], ConversationMode],
-        withheld: str,
-    ) -> None:
+        self, config: pytest.Config, settings: RunSettings, selection: Selection,
+        mode: Callable[[ConversationInputs], ConversationMode], withheld: str,
+    ) -> None:  # fmt: skip
         self.config, self.settings, self._selection = config, settings, selection
         self._mode, self._withheld = mode, withheld
         acts = not any(getattr(config.option, name, False) for name in ("collectonly", "setuponly", "setupplan"))
@@ -475,13 +471,9 @@ class LtmRun:
             tell(name, "begins")
         given, limit = self._given(self._groups[name]), self.settings.evaluator_timeout
         make_body = partial(
-            ItemBody,
-            setup_state=setup_state,
-            pool=self._pool,
-            next_up=self._next_up,
-            withheld=self._withheld,
+            ItemBody, setup_state=setup_state, pool=self._pool, next_up=self._next_up, withheld=self._withheld,
             limit=limit,
-        )
+        )  # fmt: skip
         again = cache(lambda: _selection.repeat_command(self.config, self.settings, given.place))
         playing = PlayedConversation(given, self._mode(given), make_body, again=again, heard=self._heard)
         self._results[str(name)] = playing.results
@@ -492,8 +484,7 @@ class LtmRun:
     def _given(self, known: Sequence[LtmItem]) -> ConversationInputs:
         agent, folder = known[0].place.agent, self.folder.path / known[0].conversation.folder
         return ConversationInputs(
-            items=known, settings=self.settings, source=self.sources[agent], folder=folder,
-            tariff=self.costs.agents[agent].tariff, judge_tariff=self.costs.judge.tariff, user_cost=self.costs.user,
+            items=known, settings=self.settings, source=self.sources[agent], folder=folder, costs=self.costs,
             account=self.costs.account(folder.name, agent=agent), refused=self._refused or "",
             conversations=len(self.conversations()),
         )  # fmt: skip
