@@ -43,8 +43,7 @@ from pytest_ltm._storage.secrets import redact_secrets, redacted_configuration
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._capabilities import near_misses
 from pytest_ltm.plugin.internals.setup import users_traceback
-from pytest_ltm.plugin.judging import CACHE, run_judge
-from pytest_ltm.plugin.options import option_value
+from pytest_ltm.plugin.options import option_text, option_value, read_option
 from pytest_ltm.plugin.state import TRACES
 
 if TYPE_CHECKING:
@@ -463,7 +462,7 @@ def connection_of(
 
     rng = definition_rng(settings.seed.value, trial, "judge retries", of)
     call = call_of(judge.judge, settings, timings, rng=rng, note=JudgeRetry, who=JUDGE_NAME, error=JudgeError)
-    cache = JudgeCache(settings.ltm_dir / CACHE) if settings.judge_cache else None
+    cache = JudgeCache(settings.ltm_dir / JUDGE_CACHE) if settings.judge_cache else None
     return JudgeConnection(
         call, configuration=judge.configuration, cache=cache, journal=journal, timings=timings, trial=str(trial),
         **{"votes": settings.judge_votes, **options},
@@ -494,3 +493,26 @@ def call_of(
         asked, timeout=settings.reply_timeout, fatal=fatal_exceptions(), retried=retried,
         retries=Retries(most=settings.retries, rng=rng) if settings.retries else None, **named,
     )  # fmt: skip
+
+
+# --- The judge of a run: found once, before anything runs.
+
+NO_JUDGE = "none"
+JUDGE_CACHE = "judge-cache"
+_JUDGE: pytest.StashKey[NamedJudge | None] = pytest.StashKey()
+
+
+def judge_of_run(config: pytest.Config) -> str:
+    """Return what `--ltm-judge` says; UsageError if it names no judge. The judge is made here, once."""
+    spec = option_text(config, "ltm_judge")
+    if spec == NO_JUDGE or config.option.collectonly or config.option.ltm_dry_run:
+        return spec
+    from pytest_ltm.judges._judge_registry import find_judge
+
+    config.stash[_JUDGE] = read_option(config, "--ltm-judge", lambda: find_judge(spec, base=config.rootpath))
+    return spec
+
+
+def run_judge(config: pytest.Config) -> NamedJudge | None:
+    """Return the run's judge, None where it has none."""
+    return config.stash.get(_JUDGE, None)

@@ -20,8 +20,7 @@ from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.judges._connection import JudgeConnection
 from pytest_ltm.judges._model_calls import BudgetedCaller, ModelCaller
 from pytest_ltm.plugin import options as _options
-from pytest_ltm.plugin.conversation_setup import ConversationMode, OpenConversation, users_for
-from pytest_ltm.plugin.judging import NONE
+from pytest_ltm.plugin.conversation_setup import NO_JUDGE, ConversationMode, OpenConversation, users_for
 from pytest_ltm.reporting.forecast import PriceSource, forecast_lines
 from pytest_ltm.users._user_connection import USER_MODEL_NAME, UserConnection, find_user_model
 
@@ -78,7 +77,7 @@ class Rehearsed(ConversationMode):
     def judge(self, opened: OpenConversation, _known: KnownAnswers) -> JudgeConnection | None:
         """Return the connection to a judge that is content with everything."""
         given = self.given
-        if given.settings.judge == NONE:
+        if given.settings.judge == NO_JUDGE:
             return None
         return JudgeConnection(
             self._opinion, configuration=None, cache=None, journal=opened.journal, timings=opened.timings,

@@ -15,9 +15,9 @@ from pytest_ltm._model.tokens import TokenCounter, token_counter
 from pytest_ltm._storage.clock import Clock, SignallingClock, SimulatedClock, WallClock
 from pytest_ltm._storage.errors import LtmError, describe_error
 from pytest_ltm.locales import ENGLISH, Language, parse_languages
-from pytest_ltm.plugin import judging as _judging
 from pytest_ltm.plugin.agents import REPLAY
 from pytest_ltm.plugin.collection import version_of
+from pytest_ltm.plugin.conversation_setup import NO_JUDGE, run_judge
 from pytest_ltm.plugin.dataset import told_in
 from pytest_ltm.plugin.item_body import PATCHING
 from pytest_ltm.plugin.items import PARAMETERS, ItemPlace, LtmItem, fixture_names
@@ -79,10 +79,9 @@ def plan_for(known: Sequence[LtmItem], settings: RunSettings) -> Planned:
             definition = _example_definition(one, settings) if settings.rescored is None else None
         except Exception as error:  # noqa: BLE001 - whatever it is, it is told
             unready[one.key] = error
-        examples.append(
-            _planned_example(one, definition, patching, talked.told, together=told_conversation is not None)
-        )
-    judge, votes = _judging.planned_judge(known[0].item.config, settings)
+        together = told_conversation is not None
+        examples.append(_planned_example(one, definition, patching, talked.told, together=together))
+    judge = run_judge(known[0].item.config)
     opening = "" if span is None else settings.opening
     if told_conversation is not None:
         opening = told_conversation.opening
@@ -90,9 +89,9 @@ def plan_for(known: Sequence[LtmItem], settings: RunSettings) -> Planned:
         opening = talked.told.message(OPENING)
     plan = Plan(
         examples=tuple(examples), seed=settings.seed.recorded, trial=place.trial, span=span,
-        tokenizer=settings.tokenizer, filler=filler.configuration(), scoring=settings.scoring, judge=judge,
-        judge_votes=votes, time=settings.time,
-        opening=opening,
+        tokenizer=settings.tokenizer, filler=filler.configuration(), scoring=settings.scoring,
+        judge=NO_JUDGE if judge is None else judge.plan_entry,
+        judge_votes=1 if judge is None else settings.judge_votes, time=settings.time, opening=opening,
         history=None if told_conversation is None else told_conversation.described,
         count=_reply_count_mode(settings, place.agent), sessions=settings.sessions, reading=settings.reading,
         questions=settings.questions,

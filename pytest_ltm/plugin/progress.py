@@ -11,9 +11,9 @@ from pytest_ltm._calls.hub import own_thread
 from pytest_ltm._results.text import clip_text, pluralize
 from pytest_ltm._storage.clock import stopwatch_seconds
 from pytest_ltm._storage.sanitize import fit_for
+from pytest_ltm.plugin.collection import expected_tokens
 from pytest_ltm.plugin.internals.item_context import worker_interactor
 from pytest_ltm.plugin.safe_output import underlying_file
-from pytest_ltm.plugin.selection import expected_tokens
 from pytest_ltm.reporting.failure import live_line, progress_line
 
 if TYPE_CHECKING:

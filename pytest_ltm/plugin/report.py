@@ -14,7 +14,17 @@ from pytest_ltm._engine.recording_folder import JOURNAL, TIMINGS
 from pytest_ltm._journal import amendments as _amendments
 from pytest_ltm._journal.result import RunResult, at_span, lost_examples, misjudged_checks, why_unmeasured
 from pytest_ltm._journal.run_file import SUMMARY, conversations_in, cut_short, newest_first
-from pytest_ltm._journal.timings import Began, Ended, Retry, Timing, Timings, load_all_timings, wall_seconds
+from pytest_ltm._journal.timings import (
+    Began,
+    Ended,
+    JudgeTime,
+    Retry,
+    Timing,
+    Timings,
+    iter_timings,
+    load_all_timings,
+    wall_seconds,
+)
 from pytest_ltm._language.lists import first_and_rest
 from pytest_ltm._results.gate.verdict import UNMEASURABLE
 from pytest_ltm._results.run_loading import prechecks_in, results_in, suite_of
@@ -27,8 +37,8 @@ from pytest_ltm._storage.sanitize import escape_unprintable, for_screen
 from pytest_ltm.agents._hidden import can_hide_folders
 from pytest_ltm.agents._profile import spec_within
 from pytest_ltm.plugin import dataset as _dataset
-from pytest_ltm.plugin import judging as _judging
 from pytest_ltm.plugin import options as _options
+from pytest_ltm.plugin.conversation_setup import NO_JUDGE
 from pytest_ltm.plugin.gate import DECIDED, Gate
 from pytest_ltm.plugin.internals.setup import say_body_in_junit
 from pytest_ltm.plugin.state import agents_traceback, is_in_body, is_unreached
@@ -87,7 +97,7 @@ class Report:
                 for name, line in settings.suite.lines.items()
             )
             lines.append(f"ltm: set by {Path(settings.suite.path).name}: {', '.join(said)}")
-        if settings.judge != _judging.NONE:
+        if settings.judge != NO_JUDGE:
             lines.append(f"ltm: judge: {settings.judge}; votes on a 'no': {settings.judge_votes}")
         if run.plays:
             lines.append(f"ltm: run folder: {run.folder.shown()}")
@@ -296,7 +306,12 @@ class Report:
 
     def _show_tables(self, result: RunResult, terminalreporter: Any) -> None:
         width, verbosity = self._run.config.get_terminal_writer().fullwidth, self._run.config.get_verbosity()
-        notes: list[str] = []
+        notes, judged = list[str](), list[str]()
+        if any(row.judge_calls for row in result.scenarios):
+            times = (
+                one for path in self._run.folder.path.glob(f"*/{TIMINGS}") for one in iter_timings(path, JudgeTime)
+            )
+            judged = _terminal.judge_lines(result, [one.cost_usd for one in times if one.remembered])
         if verbosity >= 0:
             terminalreporter.write_sep("=", "long-term memory")
         else:  # elsewhere they stand below the table
@@ -304,7 +319,7 @@ class Report:
         for line in (
             *_terminal.summary_lines(result, width=width, verbosity=verbosity, color=terminalreporter.hasmarkup),
             *(line for text in notes for line in wrap_text(f"note: {text}", width, "      ")),
-            *_judging.judge_summary_lines(result, self._run.folder.path),
+            *judged,
             *_terminal.user_lines(result),
             *filter(None, [self._page]),
         ):

@@ -35,7 +35,6 @@ from pytest_ltm._storage.errors import JudgeError, LtmError, UserError
 from pytest_ltm._storage.locks import lock_holder
 from pytest_ltm._storage.secrets import redact_secrets
 from pytest_ltm.plugin import conversation_setup as _setup
-from pytest_ltm.plugin import judging as _judging
 from pytest_ltm.plugin.items import LTM_ITEM, LtmItem, items_by_conversation
 from pytest_ltm.plugin.planning import plan_for, regenerate_definitions
 from pytest_ltm.plugin.resume_command_line import RESCORE, resume_identity
@@ -192,7 +191,7 @@ class RescoredConversation(_setup.ConversationMode):
         recorded = recorded_plan(self._source / JOURNAL)
         if recorded is None:
             return today
-        return _changes.rescored_plan(recorded, today, same_judge=self.given.settings.judge == _judging.NONE)
+        return _changes.rescored_plan(recorded, today, same_judge=self.given.settings.judge == _setup.NO_JUDGE)
 
     def begin(self, site: ConversationFactory) -> _setup.OpenConversation:
         """Begin a new folder, with all that is known of the agent; a reason if nothing can be said again."""
@@ -234,7 +233,7 @@ class RescoredConversation(_setup.ConversationMode):
         """Return the original judge's replies, and the current judge if there is one; None if nobody judged."""
         given = self.given
         asked = _setup.judge_for(given, opened, known, recalled=self._recalled)
-        if asked is not None or self._plan is None or self._plan.judge == _judging.NONE:
+        if asked is not None or self._plan is None or self._plan.judge == _setup.NO_JUDGE:
             return asked
         from pytest_ltm.judges._connection import JudgeConnection
 
@@ -262,7 +261,7 @@ class RescoredConversation(_setup.ConversationMode):
         A judge that failed is asked again, if there is one.
         """
         judge = self.given.settings.judge
-        anew = judge != _judging.NONE
+        anew = judge != _setup.NO_JUDGE
         if self._plan is None or (anew and _changes.judge_spec(self._plan) != redact_secrets(judge)):
             return None
         result = self._playback.reply(kind, example, inquiry.digest, inquiry.vote)

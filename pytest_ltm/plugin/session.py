@@ -29,7 +29,6 @@ from pytest_ltm._storage.locks import OWNER, FolderLock, lock_holder
 from pytest_ltm.agents._adapt import allow_missing_keys
 from pytest_ltm.plugin import agents as _agents
 from pytest_ltm.plugin import collection as _collection
-from pytest_ltm.plugin import selection as _selection
 from pytest_ltm.plugin.conversation_run import PlayedConversation
 from pytest_ltm.plugin.conversation_setup import ConversationInputs, ConversationMode
 from pytest_ltm.plugin.costs import RunCosts
@@ -50,8 +49,8 @@ if TYPE_CHECKING:
     from pytest_ltm._journal import events
     from pytest_ltm._model.plan import Plan
     from pytest_ltm._model.transcript import Exchange
+    from pytest_ltm.plugin.collection import Selection
     from pytest_ltm.plugin.concurrency import ConcurrentRunner
-    from pytest_ltm.plugin.selection import Selection
     from pytest_ltm.plugin.settings import RunSettings
 
 
@@ -474,7 +473,7 @@ class LtmRun:
             ItemBody, setup_state=setup_state, pool=self._pool, next_up=self._next_up, withheld=self._withheld,
             limit=limit,
         )  # fmt: skip
-        again = cache(lambda: _selection.repeat_command(self.config, self.settings, given.place))
+        again = cache(lambda: _collection.repeat_command(self.config, self.settings, given.place))
         playing = PlayedConversation(given, self._mode(given), make_body, again=again, heard=self._heard)
         self._results[str(name)] = playing.results
         for observer in self.observing:

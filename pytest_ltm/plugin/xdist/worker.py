@@ -14,10 +14,10 @@ from pytest_ltm._journal.result import ConversationName, to_json
 from pytest_ltm._journal.run_file import FILE as RUN_FILE
 from pytest_ltm._storage.disk import make_private
 from pytest_ltm._storage.schema import to_record
+from pytest_ltm.plugin.collection import expected_tokens, items_of_conversations
 from pytest_ltm.plugin.internals.item_context import worker_interactor
 from pytest_ltm.plugin.internals.setup import last_teardown
 from pytest_ltm.plugin.items import LTM_ITEM
-from pytest_ltm.plugin.selection import expected_tokens, items_of_conversations
 from pytest_ltm.plugin.state import LANE
 from pytest_ltm.plugin.xdist import wire as _wire
 from pytest_ltm.plugin.xdist.wire import Brief, Filter, conversation_of
