@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
@@ -136,11 +137,10 @@ class ConversationMode:
             if self.given.refused:
                 raise ConversationOver(self.given.refused)
             return self.begin(site)
-        except DiskFault:
-            self._lock.release()
-            raise
         except (LtmError, OSError) as error:
             self._lock.release()
+            if isinstance(error, DiskFault):
+                raise
             return self.refuse(site, str(error) if isinstance(error, LtmError) else describe_error(error))
 
     def begin(self, site: ConversationFactory) -> OpenConversation:
@@ -188,25 +188,15 @@ class AgentFactory:
     """Makes the agents of one conversation, and what talks to them; `retried` is told of each attempt but the last."""
 
     def __init__(
-        self,
-        source: AgentSource,
-        settings: RunSettings,
-        folder: Path,
-        *,
-        label: str,
-        trial: int,
-        retried: Callable[[Failed], object] = lambda _: None,
-    ) -> None:
+        self, source: AgentSource, settings: RunSettings, folder: Path, *,
+        label: str, trial: int, retried: Callable[[Failed], object] = lambda _: None,
+    ) -> None:  # fmt: skip
         self._source, self._settings, self._folder, self._label = source, settings, folder, label
         self._limit = None if source.unlimited else settings.reply_timeout
         """For a reply, and for making an agent."""
         self._rng = definition_rng(settings.seed.value, trial, "retries", label)
         self._retried = retried
-        spec = redact_secrets(source.spec)
-        self.record = _recording.AgentRecord(
-            fingerprint=agent_fingerprint(source.spec, None),
-            facts=AgentFacts(spec=spec, configuration=None, capabilities=(), max_message_tokens=0),
-        )
+        self.record = self._describe(None, (), 0)
         """What the agent that was made last says of itself, or what can be said before one is made."""
 
     def make(self) -> AgentCaller:
@@ -223,15 +213,16 @@ class AgentFactory:
         if source.sees_clock:
             speaker.capabilities = Capabilities({*speaker.capabilities, SEES_CLOCK})
         configuration = source.configuration(agent, fatal=fatal_exceptions())
-        fingerprint = agent_fingerprint(source.spec, configuration)  # of JSON values only, which end somewhere
-        facts = AgentFacts(
-            spec=redact_secrets(source.spec),
-            configuration=None if configuration is None else redacted_configuration(configuration),
-            capabilities=tuple(sorted(speaker.capabilities)),
-            max_message_tokens=speaker.max_message_tokens,
-        )
-        self.record = _recording.AgentRecord(fingerprint=fingerprint, facts=facts)
+        self.record = self._describe(configuration, sorted(speaker.capabilities), speaker.max_message_tokens)
         return speaker
+
+    def _describe(self, configuration: Any, capabilities: Iterable[str], most: int) -> _recording.AgentRecord:
+        """Return what a record says of an agent; `configuration`: JSON values only, which end somewhere."""
+        spec, shown = self._source.spec, None if configuration is None else redacted_configuration(configuration)
+        facts = AgentFacts(
+            spec=redact_secrets(spec), configuration=shown, capabilities=tuple(capabilities), max_message_tokens=most
+        )
+        return _recording.AgentRecord(fingerprint=agent_fingerprint(spec, configuration), facts=facts)
 
     def differences(self, recordings: Iterable[_recording.Recording]) -> list[str]:
         """Return a sentence for each difference between the recorded agents and one that is made to be looked at.
@@ -239,9 +230,8 @@ class AgentFactory:
         AgentError if it cannot be made.
         """
         self._spoken_to(self._source.sample(fatal=fatal_exceptions(), folder=self._folder, timeout=self._limit)).close()
-        return list(
-            dict.fromkeys(result for each in recordings for result in _recording.agent_differences(each, self.record))
-        )
+        differences = (_recording.agent_differences(each, self.record) for each in recordings)
+        return list(dict.fromkeys(chain.from_iterable(differences)))
 
     def make_as(self, recording: _recording.Recording) -> AgentCaller:
         """Make an agent that resumes a recording; ConversationOver, with the differences, if it is another."""
@@ -260,13 +250,9 @@ class LiveMode(ConversationMode):
         super().__init__(given)
         self._untouched, place = False, given.place
         self._supply = AgentFactory(
-            given.source,
-            given.settings,
-            given.folder,
-            label=place.agent,
-            trial=place.trial,
+            given.source, given.settings, given.folder, label=place.agent, trial=place.trial,
             retried=lambda failed: self._live.note_retry(failed.attempt, failed.wait, failed.error),
-        )
+        )  # fmt: skip
 
     def begin(self, site: ConversationFactory) -> OpenConversation:
         """Begin the conversation if nothing is recorded, else resume it."""

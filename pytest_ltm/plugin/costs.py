@@ -122,10 +122,9 @@ class RunCosts:
 
     def check(self) -> None:
         """Raise UsageError for a budget in dollars that cannot be kept, and for prices of unknown agents."""
-        for label in self._prices.by_label:
-            if label not in {_cost.JUDGE, _cost.USER} and label not in self.agents:
-                there = ", ".join([*self.agents, _cost.JUDGE, _cost.USER])
-                raise pytest.UsageError(f"--ltm-price: this run has no agent {label!r}, only {there}")
+        there = [*self.agents, _cost.JUDGE, _cost.USER]
+        for label in (label for label in self._prices.by_label if label not in there):
+            raise pytest.UsageError(f"--ltm-price: this run has no agent {label!r}, only {', '.join(there)}")
         if self._limits.usd is None:
             return
         for label, known in [*self.agents.items(), (_cost.JUDGE, self.judge)]:
