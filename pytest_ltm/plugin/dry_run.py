@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -89,11 +88,11 @@ class Rehearsed(ConversationMode):
         return users_for(self.given, opened, open=self._user)
 
     def _user(self, model: Any, name: str) -> BudgetedCaller:
-        asked = find_user_model(model) if name == SCRIPTED else Chatty(partial(self._note_user, name))
-        return BudgetedCaller(ModelCaller(asked, who=USER_MODEL_NAME, error=UserError, timeout=None), "user", Journal())
+        def note(use: TokenUse) -> None:
+            self._users[name] += use
 
-    def _note_user(self, name: str, use: TokenUse) -> None:
-        self._users[name] += use
+        asked = find_user_model(model) if name == SCRIPTED else Chatty(note)
+        return BudgetedCaller(ModelCaller(asked, who=USER_MODEL_NAME, error=UserError, timeout=None), "user", Journal())
 
     def _opinion(self, inquiry: Inquiry) -> Reply:
         grade = next((grade for grade in inquiry.grades if grade != inquiry.fail), inquiry.fail)

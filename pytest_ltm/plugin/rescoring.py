@@ -249,11 +249,11 @@ class RescoredConversation(_setup.ConversationMode):
         def recalled(example: str, question: UserQuestion) -> events.UserModelAsked | None:
             return self._playback.reply(events.UserModelAsked, example, question.digest, question.vote)
 
-        return _setup.users_for(self.given, opened, open=self._no_user, recalled=recalled)
+        def refuse(_model: object, _name: str) -> NoReturn:
+            self._playback.wanted = NO_USER
+            raise UserError(NO_USER)
 
-    def _no_user(self, _model: object, _name: str) -> NoReturn:
-        self._playback.wanted = NO_USER
-        raise UserError(NO_USER)
+        return _setup.users_for(self.given, opened, open=refuse, recalled=recalled)
 
     def _recalled(self, kind: type[A], example: str, inquiry: Inquiry) -> A | None:
         """Return the original judge's reply to that very question; None if another judge is used, or it was not asked.

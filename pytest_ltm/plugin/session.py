@@ -374,8 +374,14 @@ class LtmRun:
                 self.enqueue_conversations(self._groups)
                 for known in chain.from_iterable(self._groups[name] for name in self._to_come):
                     self._setup_state.hold_nodes(known.item)  # fixtures live until nobody needs them any more
+
+            def begin(name: ConversationName) -> PlayedConversation:
+                playing = self._begin(name)  # whose bodies hold what they need from now on
+                self._let_go([name])
+                return playing
+
             self._at_once = ConcurrentRunner(
-                self._to_come, self.most_at_once, self.of_agent, begin=self._begin_held, over=self._is_over,
+                self._to_come, self.most_at_once, self.of_agent, begin=begin, over=self._is_over,
                 stopping=lambda: self._stopping, broken=self._end,
             )  # fmt: skip
         return self._at_once
@@ -397,11 +403,6 @@ class LtmRun:
         if played.all_are_reported:
             for tell in self.following:
                 tell(name, "over")
-
-    def _begin_held(self, name: ConversationName) -> PlayedConversation:
-        playing = self._begin(name)  # whose bodies hold what they need from now on
-        self._let_go([name])
-        return playing
 
     def _let_go(self, names: Iterable[ConversationName]) -> None:
         if self._setup_state is not None and not self.is_worker:

@@ -297,11 +297,6 @@ def _where_stopped(last: JournalSnapshot) -> str:
     return f"after {what}{who}" if last.is_answered else f"at {what}{who}"
 
 
-def _failed_collection(worker: str, text: str) -> pytest.CollectReport:
-    """Return the report that makes the session say why nothing is played."""
-    return pytest.CollectReport(nodeid=worker, outcome="failed", longrepr=text, result=[])
-
-
 # How often a worker that dies before its first message is started again.
 START_TRIES = 5
 # Seconds that workers have, after Ctrl-C, for the reply that they wait for: a person is waiting.
@@ -342,13 +337,18 @@ class Controller:
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> ConversationScheduling:
         """Schedule conversations; never `loadgroup`, which rewrites node ids or silently stops grouping."""
+
+        def differ(worker: str, text: str) -> None:
+            report = pytest.CollectReport(nodeid=worker, outcome="failed", longrepr=text, result=[])
+            config.hook.pytest_collectreport(report=report)  # which makes the session say why nothing is played
+
         self.scheduling = ConversationScheduling(
             len(self._dsession.nodemanager.specs),
             unit_of=lambda nodeid: str(conversation_of(nodeid)),
             expected=self._expected,
             send=self._hand_out,
             lost=self._lost,
-            differ=lambda worker, text: config.hook.pytest_collectreport(report=_failed_collection(worker, text)),
+            differ=differ,
             # A conversation with a journal here would start over elsewhere.
             may_play=lambda node, unit: node not in self._away or not self._run.folder.has_journal(unit.name),
             beside=self._beside,
