@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._calls import KINDS
+from pytest_ltm._calls import KINDS, share_limits
 from pytest_ltm._journal.run_file import LATEST, find_run
 from pytest_ltm._storage.errors import AgentError, LtmError, describe_error
+from pytest_ltm.agents._adapt import AgentSource, agent_source, rereading
 from pytest_ltm.agents._registry import find_agent, label_for, reading_variants, split_specs
 from pytest_ltm.agents._subprocess_agent import Processes
 from pytest_ltm.plugin.options import read_option
@@ -20,20 +21,14 @@ from pytest_ltm.plugin.settings import AgentChoice, RunSettings
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_ltm.agents._adapt import AgentSource
-
 
 REPLAY = "replay:"
 
 
 def agent_sources(config: pytest.Config, settings: RunSettings) -> dict[str, AgentSource]:
     """Return where each agent comes from, by label; UsageError for a spec that names none."""
-    from pytest_ltm._calls import share_limits
-    from pytest_ltm.agents._adapt import rereading
-
     if settings.rescored is not None:
         from pytest_ltm._engine.rescore import recorded_settings
-        from pytest_ltm.agents._adapt import agent_source
 
         def none() -> object:
             raise AgentError("no agent exists while a run is scored again")
@@ -56,14 +51,11 @@ def agent_sources(config: pytest.Config, settings: RunSettings) -> dict[str, Age
         return sources
     from pytest_ltm.agents._ingested_once import join_families
 
-    return join_families(
-        sources, {agent.label: f"{agent.family} {agent.language}" for agent in settings.agents if agent.family}
-    )
+    families = {agent.label: f"{agent.family} {agent.language}" for agent in settings.agents if agent.family}
+    return join_families(sources, families)
 
 
 def _agent_source(config: pytest.Config, settings: RunSettings, spec: str) -> AgentSource:
-    from pytest_ltm.agents._adapt import agent_source
-
     try:
         given = config.hook.pytest_ltm_make_agent(config=config, spec=spec)
     except (LtmError, pytest.UsageError):

@@ -14,6 +14,7 @@ from pytest_ltm._model.scenario import LAST, Definition
 from pytest_ltm._model.tokens import TokenCounter, token_counter
 from pytest_ltm._storage.clock import Clock, SignallingClock, SimulatedClock, WallClock
 from pytest_ltm._storage.errors import LtmError, describe_error
+from pytest_ltm.fillers import filler_from_spec
 from pytest_ltm.locales import ENGLISH, Language, parse_languages
 from pytest_ltm.plugin.agents import REPLAY
 from pytest_ltm.plugin.collection import version_of
@@ -43,8 +44,6 @@ OPENING = (
 
 def filler_for(config: pytest.Config, settings: RunSettings, place: ItemPlace, counter: TokenCounter) -> Filler:
     """Return the filler of a conversation: the hook's, or the one that the spec names."""
-    from pytest_ltm.fillers import filler_from_spec
-
     rng = definition_rng(settings.seed.value, place.trial, "filler", "")
     made: Filler | None = config.hook.pytest_ltm_make_filler(
         config=config, spec=settings.filler, rng=rng, counter=counter
