@@ -53,12 +53,10 @@ def places_of_scenario(settings: RunSettings, name: str, marks: _items.Marks) ->
 
 def parametrize_places(metafunc: pytest.Metafunc, settings: RunSettings) -> None:
     """Give each LTM item its places; agent, span, trial and example come first in its id."""
-    if _items.PLACE not in metafunc.fixturenames:
-        return
-    if not hasattr(metafunc.definition, "_fixtureinfo") or not _items.is_ltm_item(metafunc.definition):
-        return
-    item_places = places_of_scenario(settings, scenario_name(metafunc.definition), _items.marks_of(metafunc.definition))
-    metafunc.parametrize(_items.PLACE, item_places, ids=[place.id for place in item_places], indirect=True)
+    function = metafunc.definition
+    if _items.PLACE in metafunc.fixturenames and _items.is_ltm_item(function):
+        places = places_of_scenario(settings, scenario_name(function), _items.marks_of(function))
+        metafunc.parametrize(_items.PLACE, places, ids=[place.id for place in places], indirect=True)
 
 
 def scenario_name(node: pytest.Item) -> str:
@@ -72,20 +70,20 @@ def scenario_name(node: pytest.Item) -> str:
 
 def ltm_items(items: Iterable[pytest.Item]) -> list[_items.LtmItem]:
     """Return the LTM items with their scenarios' names: two equal names get their module, too."""
-    result = [item for item in items if _items.is_ltm_item(item) and place_of(item) is not None]
+    result: list[pytest.Item] = []
     sources: dict[str, set[str]] = {}
-    for item in result:
-        sources.setdefault(scenario_name(item), set()).add(_function_id(item))
+    for item in filter(_items.is_ltm_item, items):
+        if _items.PLACE in getattr(getattr(item, "callspec", None), "params", ()):
+            result.append(item)
+            sources.setdefault(scenario_name(item), set()).add(_function_id(item))
     known: dict[tuple[int, ...], _items.Marks] = {}  # examples of a scenario have the same: one for all of them
     return [_ltm_item(item, known, shared=len(sources[scenario_name(item)]) > 1) for item in result]
 
 
 def _ltm_item(item: pytest.Item, entries: dict[tuple[int, ...], _items.Marks], *, shared: bool) -> _items.LtmItem:
-    place = place_of(item)
-    if place is None:
-        raise pytest.UsageError(f"{item.nodeid}: has no place in the run")
-    callspec = getattr(item, "callspec", None)  # the user's own parameters are a part of the name
-    own = str(callspec.id).removeprefix(place.id).strip("-") if callspec else ""
+    callspec: Any = item.callspec  # type: ignore[attr-defined]
+    place: _items.ItemPlace = callspec.params[_items.PLACE]
+    own = str(callspec.id).removeprefix(place.id).strip("-")  # the user's own parameters are a part of the name
     name = node_label(f"{scenario_name(item)}.{own}" if own else scenario_name(item))
     if shared and not _items.is_built_in(item):
         parts = _function_id(item).replace("\\", "/").split("::")
@@ -104,13 +102,6 @@ def _ltm_item(item: pytest.Item, entries: dict[tuple[int, ...], _items.Marks], *
 
 def _function_id(item: pytest.Item) -> str:
     return item.nodeid.partition("[")[0]
-
-
-def place_of(item: pytest.Item) -> _items.ItemPlace | None:
-    """Return the item's place in the run."""
-    callspec = getattr(item, "callspec", None)
-    place: _items.ItemPlace | None = callspec.params.get(_items.PLACE) if callspec else None
-    return place
 
 
 def in_order(items: Iterable[_items.LtmItem], settings: RunSettings) -> list[_items.LtmItem]:
