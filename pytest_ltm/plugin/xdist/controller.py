@@ -313,7 +313,7 @@ class Controller:
         if run.config.option.dist == "each":
             raise pytest.UsageError("--dist=each would play every conversation on every worker. Remove --dist")
         self.scheduling: ConversationScheduling | None = None
-        self._expected: dict[str, int] = {}
+        self.expected: dict[str, int] = {}
         self._ledger = ReportLedger()
         self._recovery = Recovery(run, self._ledger)
         self._away: set[Any] = set()
@@ -337,22 +337,7 @@ class Controller:
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> ConversationScheduling:
         """Schedule conversations; never `loadgroup`, which rewrites node ids or silently stops grouping."""
-
-        def differ(worker: str, text: str) -> None:
-            report = pytest.CollectReport(nodeid=worker, outcome="failed", longrepr=text, result=[])
-            config.hook.pytest_collectreport(report=report)  # which makes the session say why nothing is played
-
-        self.scheduling = ConversationScheduling(
-            len(self._dsession.nodemanager.specs),
-            unit_of=lambda nodeid: str(conversation_of(nodeid)),
-            expected=self._expected,
-            send=self._hand_out,
-            lost=self._lost,
-            differ=differ,
-            # A conversation with a journal here would start over elsewhere.
-            may_play=lambda node, unit: node not in self._away or not self._run.folder.has_journal(unit.name),
-            beside=self._beside,
-        )
+        self.scheduling = ConversationScheduling(len(self._dsession.nodemanager.specs), self)
         return self.scheduling
 
     @pytest.hookimpl(optionalhook=True)
@@ -374,11 +359,27 @@ class Controller:
     def _dsession(self) -> Any:
         return self._run.config.pluginmanager.get_plugin("dsession")
 
-    def _hand_out(self, node: Any, unit: WorkUnit, indices: list[int]) -> None:
+    # --- what the scheduler asks
+
+    def unit_of(self, nodeid: str) -> str:
+        """Return the name of an item's conversation."""
+        return str(conversation_of(nodeid))
+
+    def differ(self, worker: str, text: str) -> None:
+        """Make the session say why nothing is played."""
+        report = pytest.CollectReport(nodeid=worker, outcome="failed", longrepr=text, result=[])
+        self._run.config.hook.pytest_collectreport(report=report)
+
+    def may_play(self, node: Any, unit: WorkUnit) -> bool:
+        """Return whether a worker can play a conversation: one with a journal here would start over elsewhere."""
+        return node not in self._away or not self._run.folder.has_journal(unit.name)
+
+    def send(self, node: Any, unit: WorkUnit, indices: list[int]) -> None:
+        """Hand a conversation to a worker."""
         self._run.progress.remove_conversation(unit.name, left=self._left)
         _wire.send_command(node, _wire.UNIT, unit=unit.name, indices=indices, reported=self._ledger.told(unit))
 
-    def _beside(self, playing: Sequence[WorkUnit], unit: WorkUnit) -> bool:
+    def beside(self, playing: Sequence[WorkUnit], unit: WorkUnit) -> bool:
         """Return whether a worker that plays these may play another one at once."""
         run = self._run
         if len(playing) >= run.most_at_once:
@@ -386,7 +387,8 @@ class Controller:
         agent, *others = [conversation_of(one.items[0]).agent for one in (unit, *playing)]
         return all(run.of_agent[one] for one in (agent, *others)) and others.count(agent) < run.of_agent[agent]
 
-    def _lost(self, node: Any, unit: WorkUnit) -> bool:
+    def lost(self, node: Any, unit: WorkUnit) -> bool:
+        """A worker has died; return whether another one continues the conversation."""
         self._run.progress.remove_conversation(unit.name, left=self._left)
         if self._stopped:
             return False
@@ -409,7 +411,7 @@ class Controller:
         """A worker has collected: how long each conversation is, and whether it writes into our run folder."""
         if not here:
             self._away.add(node)
-        self._expected.update(tokens)
+        self.expected.update(tokens)
         self._run.scenario_names.update(scenarios)
         self._run.deselected |= {(folder, scenario): count for folder, scenario, count in deselected}
 
