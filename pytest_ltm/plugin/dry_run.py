@@ -203,18 +203,13 @@ class DryRun:
         for label, known in costs.agents.items():
             profile = profile_of(self._run.sources[label])
             priced[label] = _price_source(known, policy=profile.policy, brief=profile.brief)
+        users = {name: _price_source(costs.user(name)) for each in result for name in each.users}
         for line in forecast_lines(
-            result,
-            priced,
-            _price_source(costs.judge),
-            users={name: _price_source(costs.user(name)) for each in result for name in each.users},
-            probes=self._probes,
-            canaries=self._graded(),
-            width=self._run.config.get_terminal_writer().fullwidth,
-            latency=settings.latency,
+            result, priced, _price_source(costs.judge), users=users, probes=self._probes, canaries=self._graded(),
+            width=self._run.config.get_terminal_writer().fullwidth, latency=settings.latency,
             waits_really=_options.option_text(self._run.config, "ltm_time") == "sleep",
             color=terminalreporter.hasmarkup,
-        ):
+        ):  # fmt: skip
             terminalreporter.write_line(line)
 
 

@@ -286,11 +286,9 @@ def option_value(config: pytest.Config, dest: str) -> Any:
     if option.endings and not given.lower().endswith(option.endings):
         where = value_source(config, option.flag)
         raise pytest.UsageError(f"{where}: it is written as HTML, so {given!r} must end in {option.endings[0]}")
-    return (
-        path_base(config, dest) / given
-        if option.is_path
-        else name_option_in_errors(value_source(config, option.flag), lambda: option.parse(given))
-    )
+    if option.is_path:
+        return path_base(config, dest) / given
+    return name_option_in_errors(value_source(config, option.flag), lambda: option.parse(given))
 
 
 def set_by_suite(config: pytest.Config, suite: Suite | None, name: str) -> bool:
@@ -328,14 +326,14 @@ def chosen_spans(
     config: pytest.Config, suite: Suite | None, definitions: DefinitionsFolder | None
 ) -> dict[str, int | None]:
     """Return label and tokens of the spans asked for; by default those of the definitions, else 2k."""
-    none = option_or_ini(config, "ltm_span")
+    given = option_or_ini(config, "ltm_span")
     if suite is not None and set_by_suite(config, suite, "span"):
-        none = ",".join(ISOLATED if span is None else str(span) for span in suite.spans)
-    if none is None and definitions is not None and definitions.span:
-        none = str(definitions.span)
+        given = ",".join(ISOLATED if span is None else str(span) for span in suite.spans)
+    if given is None and definitions is not None and definitions.span:
+        given = str(definitions.span)
     numbers: dict[str, int | None] = {}
     where = value_source(config, "--ltm-span")
-    for part in (none or DEFAULTS["ltm_span"]).split(","):
+    for part in (given or DEFAULTS["ltm_span"]).split(","):
         label, tokens = span_of(part.strip(), where)
         if label in numbers:
             raise pytest.UsageError(f"{where}: {label} is given twice")
@@ -347,19 +345,13 @@ def span_of(text: str, where: str) -> tuple[str, int | None]:
     """Return label and tokens of a span: `32k`, `2000` or `isolated`."""
     if text == ISOLATED:
         return ISOLATED, None
-    number, factor = (text[:-1], 1_000) if text[-1:] in "kK" else (text, 1)
-    if text[-1:] in {"m", "M"}:
-        number, factor = text[:-1], 1_000_000
+    factor, cure = {"k": 1_000, "m": 1_000_000}.get(text[-1:].lower(), 1), "Write tokens as 2000, 32k or 1.5m"
     try:
-        tokens = round(float(number) * factor)
+        tokens = round(float(text if factor == 1 else text[:-1]) * factor)
     except (ValueError, OverflowError):
         hint = did_you_mean(text, [ISOLATED])
-        raise pytest.UsageError(
-            f"{where}: {text!r} is not a memory span.{hint} Write tokens as 2000, 32k or 1.5m, or 'isolated'"
-        ) from None
+        raise pytest.UsageError(f"{where}: {text!r} is not a memory span.{hint} {cure}, or 'isolated'") from None
     if tokens < 1:
-        raise pytest.UsageError(
-            f"{where}: a memory span has at least one token, not {text!r}. Write tokens as 2000, 32k or 1.5m: commas "
-            "separate spans"
-        )
+        why = f"{where}: a memory span has at least one token, not {text!r}"
+        raise pytest.UsageError(f"{why}. {cure}: commas separate spans")
     return (f"{tokens // 1_000}k" if tokens % 1_000 == 0 else str(tokens)), tokens

@@ -242,14 +242,10 @@ class Report:
         parts, _ = load_all_timings(folder / TIMINGS)  # also of what was resumed
         seen = [timing.at for held in self._timed.values() for timing in held if timing.at is not None]
         summary = summary_json(
-            result,
-            pytest_ltm_version=version("pytest-ltm"),
-            seed=settings.seed.recorded,
-            plan=settings.describe_settings(),
-            wall_seconds=round(wall_seconds(parts, seen), 3),
-            **self._gate.json(),
-            **rescored,
-        )
+            result, pytest_ltm_version=version("pytest-ltm"), seed=settings.seed.recorded,
+            plan=settings.describe_settings(), wall_seconds=round(wall_seconds(parts, seen), 3),
+            **self._gate.json(), **rescored,
+        )  # fmt: skip
         try:
             write_verdicts(folder, result)
             write_summary(folder / SUMMARY, summary)

@@ -53,10 +53,9 @@ def take_over(config: pytest.Config, text: str, parser: pytest.Parser, args: lis
         raise pytest.UsageError(f"{flag}: {error}") from error
     started = (config.rootpath / run.folder).resolve()
     if started != folder.resolve():
-        raise pytest.UsageError(
-            f"{flag}: run {result.name} was started in {str(started)!r}, and its paths are relative to that "
-            f"folder. Run it there: cd {shlex.quote(str(started))} && pytest {flag}={shlex.quote(text)}"
-        )
+        why = f"run {result.name} was started in {str(started)!r}, and its paths are relative to that folder"
+        there = f"cd {shlex.quote(str(started))} && pytest {flag}={shlex.quote(text)}"
+        raise pytest.UsageError(f"{flag}: {why}. Run it there: {there}")
     if flag == RESCORE:
         # `latest` is about to be another one.
         args += [*_recorded_words(run, given, without=WRITES), f"{RESCORE}={result}"]
@@ -92,15 +91,12 @@ def run_file(config: pytest.Config, settings: RunSettings, run: str) -> RunFile:
         for name, value in vars(config.option).items()
         if value and (name in SELECTING or _is_ours(name))
     }
+    versions = {name: version(name) for name in ("pytest-ltm", "pytest")}
     return RunFile(
-        run=run,
-        options=options,
-        paths=tuple(map(str, config.option.file_or_dir or ())),
-        folder=os.path.relpath(config.invocation_params.dir, config.rootpath),
-        settings=resume_identity(settings),
-        versions={name: version(name) for name in ("pytest-ltm", "pytest")},
-        source=source_revision(config.rootpath),
-    )
+        run=run, options=options, paths=tuple(map(str, config.option.file_or_dir or ())),
+        folder=os.path.relpath(config.invocation_params.dir, config.rootpath), settings=resume_identity(settings),
+        versions=versions, source=source_revision(config.rootpath),
+    )  # fmt: skip
 
 
 def resume_identity(settings: RunSettings) -> dict[str, Any]:
