@@ -131,10 +131,8 @@ def chosen_agents(config: pytest.Config) -> tuple[AgentChoice, ...]:
             own = given or (named if named in by_name else "")
             label = label_for(".".join(filter(None, [own, suffix])) if own else spec)
             if label in agent_choices:
-                raise pytest.UsageError(
-                    f"--ltm-agent: {agent_choices[label].spec!r} and {spec!r} would both be called {label!r}. "
-                    "Give one of them another label: NAME=SPEC"
-                )
+                why = f"{agent_choices[label].spec!r} and {spec!r} would both be called {label!r}"
+                raise pytest.UsageError(f"--ltm-agent: {why}. Give one of them another label: NAME=SPEC")
             agent_choices[label] = AgentChoice(label, spec, family=named if len(several) > 1 else "")
     return tuple(agent_choices.values())
 

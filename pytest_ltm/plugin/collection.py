@@ -137,10 +137,8 @@ def refuse_duplicates(items: Iterable[_items.LtmItem]) -> None:
     for known in items:
         key = (known.place.conversation, known.key)
         if key in seen:
-            raise pytest.UsageError(
-                f"{seen[key]} and {known.item.nodeid} are both example {known.key!r} of one conversation. "
-                "Give one of the functions another name"
-            )
+            why = f"{seen[key]} and {known.item.nodeid} are both example {known.key!r} of one conversation"
+            raise pytest.UsageError(f"{why}. Give one of the functions another name")
         seen[key] = known.item.nodeid
 
 
@@ -291,10 +289,8 @@ def _check_entry(entry: SuiteEntry, path: str) -> None:
     for name in given:
         if name not in given.asked:
             known = f"here it reads {', '.join(given.asked)}" if given.asked else "it has none"
-            raise ConfigurationError(
-                f"{path}: parameters of {entry.name!r}: the scenario {entry.scenario!r} does not use {name!r}; "
-                f"{known}.{did_you_mean(name, given.asked)}"
-            )
+            why = f"the scenario {entry.scenario!r} does not use {name!r}; {known}.{did_you_mean(name, given.asked)}"
+            raise ConfigurationError(f"{path}: parameters of {entry.name!r}: {why}")
 
 
 # --- What the command line selects, and the command line that has a conversation again.
@@ -338,9 +334,8 @@ class Selection:
         """Return whether a collected item runs."""
         if not self._built_in or not _items.is_built_in(item):
             return True
-        return any(
-            item.nodeid == wanted or item.nodeid.startswith((f"{wanted}::", f"{wanted}[")) for wanted in self._built_in
-        )
+        starts = tuple(f"{wanted}{more}" for wanted in self._built_in for more in ("::", "["))
+        return item.nodeid in self._built_in or item.nodeid.startswith(starts)
 
     def check(self, items: Sequence[pytest.Item]) -> None:
         """Raise UsageError for a node id of the built-in suite that no item has."""

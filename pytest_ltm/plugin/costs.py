@@ -133,10 +133,8 @@ class RunCosts:
                 way = _WAY_OUT.format(label=label)
                 raise pytest.UsageError(f"--ltm-max-cost: the cost of {who} is unknown. {way}")
             if known.unmetered:
-                raise pytest.UsageError(
-                    f"--ltm-max-cost: the agent {label!r} does not report what it uses, so no price can apply to it. "
-                    f"{_NO_USAGE}"
-                )
+                why = f"the agent {label!r} does not report what it uses, so no price can apply to it"
+                raise pytest.UsageError(f"--ltm-max-cost: {why}. {_NO_USAGE}")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:

@@ -152,10 +152,8 @@ def check_items(known: Sequence[LtmItem], options: GateOptions, settings: RunSet
     for one in known:
         needed = one.marks.pass_k
         if needed is not None and needed > settings.trials and settings.shard is None:
-            raise pytest.UsageError(
-                f"{one.scenario}: {needed} trials must pass (pass_k={needed}), and the run has {settings.trials}. "
-                f"Add --ltm-trials={needed} or more"
-            )
+            why = f"{needed} trials must pass (pass_k={needed}), and the run has {settings.trials}"
+            raise pytest.UsageError(f"{one.scenario}: {why}. Add --ltm-trials={needed} or more")
     places = {plan.place for plan in options.before.plans} if options.before else set()
     for rule in options.rules:
         scope, names = rule.scope, {one.scenario for one in known}

@@ -153,15 +153,13 @@ def _example_definition(known: LtmItem, settings: RunSettings) -> Definition | N
     module = known.item.getparent(pytest.Module)
     given = None if module is None else module.stash.get(PARAMETERS, None)
     said = {} if language == ENGLISH.code else {"language": language}
-    if given is None or settings.scoring == "current":
-        parameters = {**said, **(given or {})}
-    else:
-        parameters = {"last_wait": LAST, **said, **given}
-    made = known.marks.generate(definition_rng(settings.seed.value, place.trial, scenario, place.example), parameters)
+    published = {"last_wait": LAST} if given is not None and settings.scoring != "current" else {}
+    parameters = {**published, **said, **(given or {})}
+    generate, rng = known.marks.generate, definition_rng(settings.seed.value, place.trial, scenario, place.example)
+    made = generate(rng, parameters)
     if not isinstance(made, Definition):
         raise LtmError(
-            f"{known.marks.generate.__name__}(rng, parameters) returned a {type(made).__name__}; "
-            "expected a pytest_ltm.Definition"
+            f"{generate.__name__}(rng, parameters) returned a {type(made).__name__}; expected a pytest_ltm.Definition"
         )
     return made
 

@@ -110,10 +110,8 @@ class RunFolder:
         walked = ((Path(inside) / name for name in (*names, *files)) for inside, names, files in os.walk(self.path))
         link = next((path for path in chain.from_iterable(walked) if path.is_symlink()), None)
         if link is not None:
-            raise pytest.UsageError(
-                f"--ltm-resume: {link} is a symbolic link, so what is written there could end up anywhere. Replace "
-                "it by a copy of its target"
-            )
+            why = f"{link} is a symbolic link, so what is written there could end up anywhere"
+            raise pytest.UsageError(f"--ltm-resume: {why}. Replace it by a copy of its target")
         name_option_in_errors("--ltm-resume", self._lock.acquire)
         if not self.moved:
             name_option_in_errors("--ltm-resume", self._point)
