@@ -8,11 +8,11 @@ import pytest
 
 from pytest_ltm._results.text import one_line
 from pytest_ltm._storage.clock import START
-from pytest_ltm._storage.errors import ConfigurationError
+from pytest_ltm._storage.errors import ConfigurationError, LtmError
 from pytest_ltm.datasets._dataset import SPAN, SPAN_TOKENS, Dataset, DatasetSuite, ToldConversation
 from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin.items import ItemPlace
-from pytest_ltm.plugin.options import path_base, read_option
+from pytest_ltm.plugin.options import path_base, value_source
 from pytest_ltm.plugin.resume_command_line import recorded_settings
 
 if TYPE_CHECKING:
@@ -67,15 +67,11 @@ def dataset_of(
         if text := _options.option_or_ini(config, dest):
             options[option.name] = str(path_base(config, dest) / text) if option.is_path else text
     try:
-        return read_option(
-            config,
-            "--ltm-data",
-            lambda: dataset.open(where, options, seed=seed, cache=cache, questions=questions),
-        )
-    except pytest.UsageError as error:
-        if isinstance(error.__cause__, ConfigurationError):  # it names its own option
-            raise pytest.UsageError(str(error.__cause__)) from error
-        raise
+        return dataset.open(where, options, seed=seed, cache=cache, questions=questions)
+    except ConfigurationError as error:  # it names its own option
+        raise pytest.UsageError(str(error)) from error
+    except LtmError as error:
+        raise pytest.UsageError(f"{value_source(config, '--ltm-data')}: {error}") from error
 
 
 def dataset_header(dataset: DatasetSuite, verbosity: int) -> list[str]:
@@ -91,10 +87,9 @@ def _check_dataset_options(config: pytest.Config, dataset: Dataset, *, has_paths
     name = dataset.name
     if has_paths:
         raise pytest.UsageError(f"--ltm-suite={name}: a data set runs alone. Remove the paths")
-    for dest in ("ltm_span", "ltm_definitions"):
-        if config.getoption(dest):
-            flag = "--" + dest.replace("_", "-")
-            raise pytest.UsageError(f"{flag}: the histories of {name} have their own lengths. Leave it out")
+    for setting in ("span", "definitions"):
+        if config.getoption(f"ltm_{setting}"):
+            raise pytest.UsageError(f"--ltm-{setting}: the histories of {name} have their own lengths. Leave it out")
     if config.getoption("ltm_examples") is not None:
         fewer = dataset.flag(dataset.fewer)
         raise pytest.UsageError(f"--ltm-examples: the examples of {name} are its questions. {fewer} selects among them")
