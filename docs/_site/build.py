@@ -157,7 +157,7 @@ def toctree(pages: list[str], caption: str, tree: Path) -> str:
 
 def options_page() -> str:
     """Return the page of pytest's options, from the table that pytest itself gets them from."""
-    groups = {name: [row for row in options.OPTIONS if options.group_of(row.flag) == name] for name in options.GROUPS}
+    groups = {name: [row for row in options.OPTIONS if row.group == name] for name in options.GROUPS}
     for dataset in (LOCOMO, LONGMEMEVAL, LOGS):
         groups[options.DATA_SETS] += [
             options.Option(dataset.flag(one.name), one.metavar, one.help, one.default, is_path=one.is_path)

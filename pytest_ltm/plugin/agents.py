@@ -9,19 +9,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._calls import KINDS
+from pytest_ltm._calls import KINDS, share_limits
 from pytest_ltm._journal.run_file import LATEST, find_run
 from pytest_ltm._storage.errors import AgentError, LtmError, describe_error
+from pytest_ltm.agents._adapt import AgentSource, agent_source, rereading
 from pytest_ltm.agents._registry import find_agent, label_for, reading_variants, split_specs
 from pytest_ltm.agents._subprocess_agent import Processes
 from pytest_ltm.plugin.options import read_option
-from pytest_ltm.plugin.settings import AgentChoice
+from pytest_ltm.plugin.settings import AgentChoice, RunSettings
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from pytest_ltm.agents._adapt import AgentSource
-    from pytest_ltm.plugin.settings import RunSettings
 
 
 REPLAY = "replay:"
@@ -29,18 +27,14 @@ REPLAY = "replay:"
 
 def agent_sources(config: pytest.Config, settings: RunSettings) -> dict[str, AgentSource]:
     """Return where each agent comes from, by label; UsageError for a spec that names none."""
-    from pytest_ltm._calls import share_limits
-    from pytest_ltm.agents._adapt import rereading
-
     if settings.rescored is not None:
         from pytest_ltm._engine.rescore import recorded_settings
-        from pytest_ltm.agents._adapt import agent_source
 
-        run = settings.rescored
+        def none() -> object:
+            raise AgentError("no agent exists while a run is scored again")
+
         return {
-            agent.label: agent_source(
-                _no_agent_when_rescoring, spec=agent.spec, settings=recorded_settings(run, agent.label)
-            )
+            agent.label: agent_source(none, spec=agent.spec, settings=recorded_settings(settings.rescored, agent.label))
             for agent in settings.agents
         }
     share_limits(settings.ltm_dir / "limits", reply_timeout=settings.reply_timeout)
@@ -57,15 +51,19 @@ def agent_sources(config: pytest.Config, settings: RunSettings) -> dict[str, Age
         return sources
     from pytest_ltm.agents._ingested_once import join_families
 
-    return join_families(
-        sources, {agent.label: f"{agent.family} {agent.language}" for agent in settings.agents if agent.family}
-    )
+    families = {agent.label: f"{agent.family} {agent.language}" for agent in settings.agents if agent.family}
+    return join_families(sources, families)
 
 
 def _agent_source(config: pytest.Config, settings: RunSettings, spec: str) -> AgentSource:
-    from pytest_ltm.agents._adapt import agent_source
-
-    given = _from_hook(config, spec)
+    try:
+        given = config.hook.pytest_ltm_make_agent(config=config, spec=spec)
+    except (LtmError, pytest.UsageError):
+        raise
+    except Exception as error:  # of a conftest or a plugin
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{frame.filename}:{frame.lineno}"
+        raise AgentError(f"pytest_ltm_make_agent raised for {spec!r}: {describe_error(error)} ({where})") from error
     if given is not None and settings.agent_process:
         raise AgentError(
             f"the hook pytest_ltm_make_agent makes {spec!r} in this process, so --ltm-agent-process cannot give it one "
@@ -113,22 +111,6 @@ def fix_latest(config: pytest.Config, chosen: tuple[AgentChoice, ...], ltm_dir: 
     return fixed
 
 
-def _no_agent_when_rescoring() -> object:
-    raise AgentError("no agent exists while a run is scored again")
-
-
-def _from_hook(config: pytest.Config, spec: str) -> object:
-    """Return what a conftest or plugin makes of a spec, or None; AgentError for what it raises."""
-    try:
-        return config.hook.pytest_ltm_make_agent(config=config, spec=spec)
-    except (LtmError, pytest.UsageError):
-        raise
-    except Exception as error:
-        frame = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{frame.filename}:{frame.lineno}"
-        raise AgentError(f"pytest_ltm_make_agent raised for {spec!r}: {describe_error(error)} ({where})") from error
-
-
 def chosen_agents(config: pytest.Config) -> tuple[AgentChoice, ...]:
     """Return the agents that the command line, else the ini value `ltm_agents`, names; UsageError for equal labels."""
     by_name = _named_agents(config)
@@ -149,10 +131,8 @@ def chosen_agents(config: pytest.Config) -> tuple[AgentChoice, ...]:
             own = given or (named if named in by_name else "")
             label = label_for(".".join(filter(None, [own, suffix])) if own else spec)
             if label in agent_choices:
-                raise pytest.UsageError(
-                    f"--ltm-agent: {agent_choices[label].spec!r} and {spec!r} would both be called {label!r}. "
-                    "Give one of them another label: NAME=SPEC"
-                )
+                why = f"{agent_choices[label].spec!r} and {spec!r} would both be called {label!r}"
+                raise pytest.UsageError(f"--ltm-agent: {why}. Give one of them another label: NAME=SPEC")
             agent_choices[label] = AgentChoice(label, spec, family=named if len(several) > 1 else "")
     return tuple(agent_choices.values())
 

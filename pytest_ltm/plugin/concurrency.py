@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pytest_ltm._calls import KINDS
 from pytest_ltm._calls.event_loop import blocked_seconds
 from pytest_ltm._calls.foreign import UNBLOCK
-from pytest_ltm._calls.hub import Hub
+from pytest_ltm._calls.hub import Hub, OwnThread
 from pytest_ltm._calls.time_limits import limits_aside
 from pytest_ltm._storage.clock import stopwatch_seconds
 from pytest_ltm._storage.errors import ConfigurationError, DiskFault, Stopped
@@ -27,7 +27,6 @@ from pytest_ltm.plugin.internals.threads import route_agent_output
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from pytest_ltm._calls.hub import OwnThread
     from pytest_ltm._journal.result import ConversationName
     from pytest_ltm.agents._adapt import AgentSource
     from pytest_ltm.plugin.conversation_run import PlayedConversation

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_ltm._calls.hub import own_thread
 from pytest_ltm._engine.factory import ConversationFactory
@@ -13,7 +13,7 @@ from pytest_ltm._engine.verdict_changes import ending_of
 from pytest_ltm._journal import events
 from pytest_ltm._journal.cost import Bill, lost_with_judge
 from pytest_ltm._journal.memory_ledger import covers_all
-from pytest_ltm._journal.result import ConversationResult, ScenarioResult
+from pytest_ltm._journal.result import ConversationResult, Ended, ScenarioResult
 from pytest_ltm._model.agent import NOT_ASKED_ALONE, Usage
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._results.text import pluralize
@@ -26,15 +26,12 @@ from pytest_ltm.reporting.failure import failure_text
 from pytest_ltm.reporting.summary import user_properties
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
     from datetime import datetime
 
     from pytest_ltm._engine.lane import Ending, Lane
-    from pytest_ltm._journal.result import Ended
     from pytest_ltm._model.handle import Ltm
-    from pytest_ltm._model.plan import PlannedExample
-    from pytest_ltm._model.score import Score, Unscored
     from pytest_ltm._model.transcript import Exchange
     from pytest_ltm.plugin.conversation_setup import ConversationInputs, ConversationMode
     from pytest_ltm.plugin.items import LtmItem
@@ -69,17 +66,14 @@ class PlayedConversation:
         history = () if introduction is None else introduction.history
         today = plan_for(given.items, settings)
         self.plan = mode.plan(today.plan)
-        self._factory = factory = ConversationFactory(
+        factory = ConversationFactory(
             plan=self.plan, seed=settings.seed.value, clock=self._clock, counter=tokens, filler=today.filler,
             history=history, calling=self._calling,
         )  # fmt: skip
         opened = self._opened = mode.open(factory)
         self.start = self._clock.now
-        self._judge, self._users, self._bill = (
-            mode.judge(opened, self._known_answers),
-            mode.users(opened),
-            Bill(given.tariff),
-        )
+        self._judge = mode.judge(opened, lambda: (pair for ltm in self._handles for pair in ltm.known_answers))
+        self._users, self._bill = mode.users(opened), Bill(given.tariff)
         bodies = [self.bodies[example.key] for example in self.plan.examples]
         self.conversation = factory.open(
             bodies, opened.script, opened.port, opened.journal,
@@ -90,33 +84,22 @@ class PlayedConversation:
         for example in self.plan.examples:
             body, unready = self.bodies[example.key], today.unready.get(example.key)
             body.agents_traceback = opened.traceback
-            body.join(self.conversation, self._handle(body, example), ended=self._example_ended, unready=unready)
-
-    def _handle(self, body: ItemBody, example: PlannedExample) -> Ltm:
-        judge = None if self._judge is None else self._judge.handle(example.key)
-        users = self._users.handle(example.key)
-        ltm = self._factory.handle(body.send, example, lambda: self.conversation, judge=judge, users=users)
-        self._handles.append(ltm)
-        return ltm
-
-    def _known_answers(self) -> Iterator[tuple[str, str]]:
-        """Yield the questions that were asked until now and have a right answer, each with it."""
-        return (pair for ltm in self._handles for pair in ltm.known_answers)
+            judge = None if self._judge is None else self._judge.handle(example.key)
+            users = self._users.handle(example.key)
+            ltm = factory.handle(body.send, example, lambda: self.conversation, judge=judge, users=users)
+            self._handles.append(ltm)
+            body.join(self.conversation, ltm, ended=self._example_ended, unready=unready)
 
     def _calling(self, by: str, call: Callable[[], T]) -> T:
-        body = self.bodies.get(by)
-        claimed = body is not None and not body.reported
-        mine = body if claimed else None
-        own = own_thread()
-        if own is None:
-            with around_agent(self._time, self._clock, self._output(mine)):
-                return call()
-        level = logging.root.level if mine is None else mine.log_level
-        with own.capture_logs(lambda: self._output(mine), level):
-            return call()
+        body, own = self.bodies.get(by), own_thread()
+        mine = None if body is None or body.reported else body
 
-    def _output(self, body: ItemBody | None) -> AbstractContextManager[object]:
-        return capture_unattributed(self.given.config) if body is None else body.talking()
+        def output() -> AbstractContextManager[object]:
+            return capture_unattributed(self.given.config) if mine is None else mine.talking()
+
+        level = logging.root.level if mine is None else mine.log_level
+        with around_agent(self._time, self._clock, output()) if own is None else own.capture_logs(output, level):
+            return call()
 
     def _jumped(self, before: datetime, now: datetime) -> None:
         config, spec = self.given.config, self.given.source.spec
@@ -135,24 +118,15 @@ class PlayedConversation:
 
     # --- what becomes of it
 
-    def play_until_reported(self, body: ItemSide, nodeid: str, interrupted: Callable[[], bool]) -> None:
-        """Carry the conversation on until this item has been reported, or something stops the pytest session."""
-        while not body.reported and not interrupted():
-            if self.conversation.finished:
-                raise LtmInternalError(f"the conversation is over and {nodeid} was never reported")
-            self.conversation.step()
-        if self.all_are_reported:
-            self.close("complete")
-
-    def play(self, interrupted: Callable[[], bool]) -> None:
-        """Carry the conversation on to its end, or until something stops the pytest session."""
-        while not interrupted():
-            if self.all_are_reported:
-                self.close("complete")
-                return
+    def play(self, interrupted: Callable[[], bool], body: ItemSide | None = None) -> None:
+        """Carry the conversation on to its end or until `body` has been reported; less if the session stops."""
+        while not (interrupted() or self.all_are_reported or (body is not None and body.reported)):
             if self.conversation.finished:
                 raise LtmInternalError(f"{self.given.place.conversation} is over, and not all was reported")
             self.conversation.step()
+        # Beside others its end would keep a session waiting that is to stop.
+        if self.all_are_reported and (body is not None or not interrupted()):
+            self.close("complete")
 
     @property
     def all_are_reported(self) -> bool:
@@ -195,122 +169,91 @@ class PlayedConversation:
             if self._judge is not None:
                 self._judge.close()
             self._users.close()
-            self._opened.close()
+            self._mode.close(self._opened)
             for body in self.bodies.values():
                 body.release()
         stopped = reason != "complete"
         if not (stopped and replaying):  # less has been replayed so far than the file holds
-            self._mode.end_conversation(
-                self.conversation, self._result(stopped=stopped), stopped=stopped, replaying=replaying
-            )
+            result = self._result(stopped=stopped)
+            self._mode.end_conversation(self.conversation, result, stopped=stopped, replaying=replaying)
 
     def _example_ended(self, body: ItemBody, lane: Lane, ending: Ending) -> tuple[ScenarioResult, str]:
         channel, place = self.conversation.channel, self.given.place
+        key, marks = lane.example.key, body.known.marks
         row = scenario_result(
-            lane,
-            ending,
-            channel.transcript,
-            costs=self._bill.costs,
-            guesses=self._bill.guesses,
-            agent=place.agent,
-            span_label=place.span,
-            trial=place.conversation.trial,
-            nodeid=body.item.nodeid,
-            pass_k=body.known.marks.pass_k,
-            floor=float(body.known.marks.floor),
-            own_wish=isinstance(ending.error, SKIPS),
-            memory=channel.record.memory,
+            lane, ending, channel.transcript, costs=self._bill.costs, guesses=self._bill.guesses, agent=place.agent,
+            span_label=place.span, trial=place.conversation.trial, nodeid=body.item.nodeid, pass_k=marks.pass_k,
+            floor=float(marks.floor), own_wish=isinstance(ending.error, SKIPS), memory=channel.record.memory,
             reading=self.plan.reading.version if self.plan.scoring == "current" else "",
-            **({} if self._judge is None else self._judge.told_of(lane.example.key)),
-            **self._users.told_of(lane.example.key),
-        )
-        result = self.results[lane.example.key] = self._mode.end_example(body, lane, ending, row)
+            **({} if self._judge is None else self._judge.told_of(key)), **self._users.told_of(key),
+        )  # fmt: skip
+        result = self.results[key] = self._mode.end_example(body, lane, ending, row)
+        checks = tuple((check.label, None if check.open else check.ok) for check in result.checks)
         channel.journal.note(
             events.VerdictRecorded(
-                example=lane.example.key,
-                score=result.score,
-                reason=result.reason,
-                rule=result.rule,
-                evidence=result.evidence,
-                checks=tuple((check.label, None if check.open else check.ok) for check in result.checks),
-                upper=result.upper,
+                example=key, score=result.score, reason=result.reason, rule=result.rule, evidence=result.evidence,
+                checks=checks, upper=result.upper,
             )
-        )
+        )  # fmt: skip
         if not body.withheld:
             body.item.user_properties.extend(user_properties(result))
-        verdict = _verdict_of(result)
-        if verdict is not None:
-            config = self.given.config
+        if result.scored or result.cause in ("unscored", "ungraded"):
+            config, verdict = self.given.config, ending_of(result).verdict
             config.hook.pytest_ltm_verdict(config=config, nodeid=result.nodeid, verdict=verdict)
         text = failure_text(result, channel.transcript, self._again()) if result.outcome == "failed" else ""
         return result, text
 
     def _result(self, *, stopped: bool) -> ConversationResult:
-        talk, place, account = self.conversation, self.given.place, self.given.account
-        notices = [*talk.notices, *self._mode.notices(talk)]
-        if any(not exchange.told and not exchange.raw_reply for exchange in talk.channel.transcript):
-            notices.append("the agent gave empty replies: accepted and scored as given")
+        talk, plan, place, account = self.conversation, self.plan, self.given.place, self.given.account
         fields = usage_totals(talk.channel.record, self._bill)
-        if self._bill.guesses:
-            notices.append(
-                f"{pluralize(len(self._bill.guesses), 'exchange')} did not report all that it used: tokens and dollars "
-                "are estimates (~), from the texts sent and received"
-            )
-        if self._bill.lost is not None:
-            usd = "" if self._bill.lost_usd is None else f", ${self._bill.lost_usd:.4f}"
-            notices.append(
-                f"attempts that came to nothing used about {self._bill.lost.total:,} tokens{usd}, which is in no other "
-                "figure"
-            )
-        if self._judge is not None:
-            judge, folder = self.given.judge_tariff, self.given.folder
-            lost = lost_with_judge(folder / JOURNAL, folder / TIMINGS, judge)
-            usd = "" if judge.dollars_for(Usage()) is None else f", ${lost.usd:.4f}"
-            wasted = f"the judge's attempts that came to nothing used about {lost.tokens:,} tokens{usd}"
-            notices += [f"{wasted}, which is in no other figure"] * bool(lost.tokens)
-        if self.plan.count == "all" and fields["reply_tokens"] > fields["tokens"] / 2:
-            notices.append(
-                f"{fields['reply_tokens'] / fields['tokens']:.0%} of the tokens are the agent's own, "
-                "and all of them count "
-                "towards spans: the more it says, the less it is told between needle and question. See --ltm-count"
-            )
-        if times := len(talk.channel.record.sessions):
-            again = f"made anew {pluralize(times, 'time')}, the agent had its own memory only"
-            notices.append(f"{times + 1} sessions: {again}")
-        elif self.plan.sessions and not talk.gone:
-            notices.append("one session only: the conversation ended before the second of --ltm-sessions was due")
-        alone = self.plan.questions == "alone"
-        together = alone * sum(one.kind == "ask" and not one.alone for one in talk.channel.transcript)
-        asked = f"{pluralize(together, 'question')} asked in one talk, not each alone"
-        notices += [f"{asked}: {NOT_ASKED_ALONE}"] * bool(together)
-        if covers_all(talk.channel.transcript):
-            notices.append(
-                "each question got at least as many memories as there were exchanges before it, so nothing was left "
-                "out and retrieval is not measured: choose a smaller k or a longer span"
-            )
+        questions = sum(one.kind == "ask" and not one.alone for one in talk.channel.transcript)
+        together = questions if plan.questions == "alone" else 0
         ended: Ended = "interrupted" if stopped else "complete"
         if talk.gone:
             ended = "agent gone" if account is None or account.refused is None else "budget spent"
         return ConversationResult(
-            agent=place.agent,
-            agent_spec=self.given.source.spec,
-            span_label=place.span,
-            span=self.span,
-            trial=place.conversation.trial,
-            plan_fingerprint=self.plan.fingerprint,
-            agent_fingerprint=self.agent_fingerprint,
-            scenarios=tuple(self.results[e.key] for e in self.plan.examples if e.key in self.results),
+            agent=place.agent, agent_spec=self.given.source.spec, span_label=place.span, span=self.span,
+            trial=place.conversation.trial, plan_fingerprint=plan.fingerprint, agent_fingerprint=self.agent_fingerprint,
+            scenarios=tuple(self.results[one.key] for one in plan.examples if one.key in self.results),
             simulated_seconds=(self._clock.now - self.start).total_seconds(),
-            notices=tuple(dict.fromkeys(notices)),  # what was recorded may be said again
-            ended=ended,
-            gone=talk.gone or "",
-            journal=self._opened.journal.head,
-            asked_together=together,
-            **fields,
-        )
+            notices=tuple(dict.fromkeys(self._notices(fields, together))),  # what was recorded may be said again
+            ended=ended, gone=talk.gone or "", journal=self._opened.journal.head, asked_together=together, **fields,
+        )  # fmt: skip
 
-
-def _verdict_of(result: ScenarioResult) -> Score | Unscored | None:
-    """Return what evaluators said of an example, None if none was asked."""
-    ending = ending_of(result)
-    return ending.verdict if result.scored or result.cause in ("unscored", "ungraded") else None
+    def _notices(self, fields: Mapping[str, Any], together: int) -> Iterator[str]:
+        """Yield what readers of the results must know; `together`: questions that should have been asked alone."""
+        talk, bill, plan = self.conversation, self._bill, self.plan
+        yield from talk.notices
+        yield from self._mode.notices(talk)
+        if any(not exchange.told and not exchange.raw_reply for exchange in talk.channel.transcript):
+            yield "the agent gave empty replies: accepted and scored as given"
+        if bill.guesses:
+            yield (
+                f"{pluralize(len(bill.guesses), 'exchange')} did not report all that it used: tokens and dollars are "
+                "estimates (~), from the texts sent and received"
+            )
+        wasted = "attempts that came to nothing used about {:,} tokens{}, which is in no other figure"
+        if bill.lost is not None:
+            yield wasted.format(bill.lost.total, "" if bill.lost_usd is None else f", ${bill.lost_usd:.4f}")
+        if self._judge is not None:
+            judge, folder = self.given.costs.judge.tariff, self.given.folder
+            lost = lost_with_judge(folder / JOURNAL, folder / TIMINGS, judge)
+            usd = "" if judge.dollars_for(Usage()) is None else f", ${lost.usd:.4f}"
+            yield from [f"the judge's {wasted.format(lost.tokens, usd)}"] * bool(lost.tokens)
+        if plan.count == "all" and fields["reply_tokens"] > fields["tokens"] / 2:
+            yield (
+                f"{fields['reply_tokens'] / fields['tokens']:.0%} of the tokens are the agent's own, and all of "
+                "them count towards spans: the more it says, the less it is told between needle and question. See "
+                "--ltm-count"
+            )
+        if times := len(talk.channel.record.sessions):
+            yield f"{times + 1} sessions: made anew {pluralize(times, 'time')}, the agent had its own memory only"
+        elif plan.sessions and not talk.gone:
+            yield "one session only: the conversation ended before the second of --ltm-sessions was due"
+        if together:
+            yield f"{pluralize(together, 'question')} asked in one talk, not each alone: {NOT_ASKED_ALONE}"
+        if covers_all(talk.channel.transcript):
+            yield (
+                "each question got at least as many memories as there were exchanges before it, so nothing was left "
+                "out and retrieval is not measured: choose a smaller k or a longer span"
+            )

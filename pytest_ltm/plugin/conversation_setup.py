@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -15,30 +16,17 @@ import pytest
 from msgspec import Struct
 
 from pytest_ltm._calls.hub import own_time
-from pytest_ltm._calls.retry import Retries
-from pytest_ltm._engine.port import Checkpoints
-from pytest_ltm._engine.recording_folder import (
-    CHECKPOINTS,
-    JOURNAL,
-    RESULTS,
-    TIMINGS,
-    AgentRecord,
-    Recording,
-    agent_differences,
-    cannot_go_on,
-    cut_back,
-    read_recording,
-    recorded_agent,
-    recording_differences,
-)
+from pytest_ltm._calls.retry import Failed, Retries
+from pytest_ltm._engine import recording_folder as _recording
+from pytest_ltm._engine.port import Checkpoints, LivePort, Port
 from pytest_ltm._engine.verdict_changes import recorded_result
-from pytest_ltm._journal.cost import SCRIPTED
+from pytest_ltm._journal.cost import SCRIPTED, Account, Tariff
 from pytest_ltm._journal.events import AgentFacts, Header, Journal
-from pytest_ltm._journal.result import write_results
+from pytest_ltm._journal.result import ConversationResult, ScenarioResult, write_results
 from pytest_ltm._journal.timings import JudgeRetry, Timings, UserRetry
-from pytest_ltm._model import scenario as _definition
-from pytest_ltm._model.agent import SEES_CLOCK, Capabilities
-from pytest_ltm._model.plan import agent_fingerprint, definition_rng, user_seed
+from pytest_ltm._model import scenario as _scenario
+from pytest_ltm._model.agent import SEES_CLOCK, Agent, Capabilities
+from pytest_ltm._model.plan import Plan, agent_fingerprint, definition_rng, user_seed
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import (
@@ -56,30 +44,23 @@ from pytest_ltm._storage.secrets import is_secret_name, redact_secrets, redacted
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._capabilities import near_misses
 from pytest_ltm.plugin.internals.setup import users_traceback
-from pytest_ltm.plugin.judging import CACHE, run_judge
-from pytest_ltm.plugin.options import option_value
+from pytest_ltm.plugin.options import option_text, option_value, read_option
 from pytest_ltm.plugin.state import TRACES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from random import Random
 
-    from pytest_ltm._calls.retry import Failed
     from pytest_ltm._engine.conversation import Conversation, ConversationScript
     from pytest_ltm._engine.factory import ConversationFactory
     from pytest_ltm._engine.lane import Ending, Lane
-    from pytest_ltm._engine.port import LivePort, Port
     from pytest_ltm._journal import events
-    from pytest_ltm._journal.cost import Account, Tariff
-    from pytest_ltm._journal.result import ConversationResult, ScenarioResult
-    from pytest_ltm._model.agent import Agent
-    from pytest_ltm._model.plan import Plan
     from pytest_ltm.agents._adapt import AgentSource
     from pytest_ltm.judges._connection import JudgeConnection
     from pytest_ltm.judges._hidden_checks import HiddenChecks
     from pytest_ltm.judges._judge_registry import NamedJudge
     from pytest_ltm.judges._model_calls import ModelCaller
-    from pytest_ltm.plugin.costs import KnownPrice
+    from pytest_ltm.plugin.costs import RunCosts
     from pytest_ltm.plugin.item_body import ItemBody
     from pytest_ltm.plugin.items import ItemPlace, LtmItem
     from pytest_ltm.plugin.settings import RunSettings
@@ -96,12 +77,8 @@ class ConversationInputs(Struct, frozen=True, kw_only=True):
     settings: RunSettings
     source: AgentSource
     folder: Path
-    tariff: Tariff
-    """What the agent's tokens cost where it does not say,"""
-    judge_tariff: Tariff
-    """and the judge's."""
-    user_cost: Callable[[str], KnownPrice]
-    """What is known of the cost of a simulated user's model."""
+    costs: RunCosts
+    """What tokens cost where nobody says it."""
     account: Account | None
     """Where its budget is kept."""
     refused: str = ""
@@ -113,6 +90,11 @@ class ConversationInputs(Struct, frozen=True, kw_only=True):
     def place(self) -> ItemPlace:
         """Where its items are played."""
         return self.items[0].place
+
+    @property
+    def tariff(self) -> Tariff:
+        """What the agent's tokens cost."""
+        return self.costs.agents[self.place.agent].tariff
 
     @property
     def config(self) -> pytest.Config:
@@ -127,20 +109,12 @@ class OpenConversation(Struct, frozen=True, kw_only=True):
     port: Port
     journal: Journal
     timings: Timings
-    lock: FolderLock
     agent_fingerprint: str = ""
     observers: Sequence[Callable[[events.Event], object]] = ()
     gone: str = ""
+    """Why nothing can be played."""
     traceback: str = ""
     """That of the agent's own code, where that is why nobody answers."""
-    """Why nothing can be played."""
-
-    def close(self) -> None:
-        """Finish the timings and let others have the folder."""
-        try:
-            self.timings.close()
-        finally:
-            self.lock.release()
 
 
 class ConversationMode:
@@ -148,6 +122,7 @@ class ConversationMode:
 
     def __init__(self, given: ConversationInputs) -> None:
         self.given = given
+        self._lock = FolderLock(given.folder)
 
     def plan(self, today: Plan) -> Plan:
         """Return the plan of the conversation; `today`: what its items say now."""
@@ -155,27 +130,32 @@ class ConversationMode:
 
     def open(self, site: ConversationFactory) -> OpenConversation:
         """Return the conversation's folder, locked; what keeps it from being played is a reason, not an error."""
-        lock = FolderLock(self.given.folder)
         try:
             self.given.folder.mkdir(exist_ok=True)
-            lock.acquire()
+            self._lock.acquire()
             if self.given.refused:
                 raise ConversationOver(self.given.refused)
-            return self.begin(site, lock)
-        except DiskFault:
-            lock.release()
-            raise
+            return self.begin(site)
         except (LtmError, OSError) as error:
-            lock.release()
-            return self.refuse(site, lock, str(error) if isinstance(error, LtmError) else describe_error(error))
+            self._lock.release()
+            if isinstance(error, DiskFault):
+                raise
+            return self.refuse(site, str(error) if isinstance(error, LtmError) else describe_error(error))
 
-    def begin(self, site: ConversationFactory, lock: FolderLock) -> OpenConversation:
+    def begin(self, site: ConversationFactory) -> OpenConversation:
         """Return the conversation's folder, which is locked by now; LtmError or OSError if it cannot be played in."""
         raise NotImplementedError
 
-    def refuse(self, site: ConversationFactory, lock: FolderLock, gone: str) -> OpenConversation:
+    def refuse(self, site: ConversationFactory, gone: str) -> OpenConversation:
         """Return what stands for a folder that cannot be played in, with the reason."""
         raise NotImplementedError
+
+    def close(self, opened: OpenConversation) -> None:
+        """Finish the timings and let others have the folder."""
+        try:
+            opened.timings.close()
+        finally:
+            self._lock.release()
 
     def judge(self, opened: OpenConversation, known: KnownAnswers) -> JudgeConnection | None:
         """Return where its examples ask the judge, None where there is none."""
@@ -207,33 +187,20 @@ class AgentFactory:
     """Makes the agents of one conversation, and what talks to them; `retried` is told of each attempt but the last."""
 
     def __init__(
-        self,
-        source: AgentSource,
-        settings: RunSettings,
-        folder: Path,
-        *,
-        label: str,
-        trial: int,
-        retried: Callable[[Failed], object] = lambda _: None,
-    ) -> None:
+        self, source: AgentSource, settings: RunSettings, folder: Path, *,
+        label: str, trial: int, retried: Callable[[Failed], object] = lambda _: None,
+    ) -> None:  # fmt: skip
         self._source, self._settings, self._folder, self._label = source, settings, folder, label
+        self._limit = None if source.unlimited else settings.reply_timeout
+        """For a reply, and for making an agent."""
         self._rng = definition_rng(settings.seed.value, trial, "retries", label)
         self._retried = retried
-        spec = redact_secrets(source.spec)
-        self.record = AgentRecord(
-            fingerprint=agent_fingerprint(source.spec, None),
-            facts=AgentFacts(spec=spec, configuration=None, capabilities=(), max_message_tokens=0),
-        )
+        self.record = self._describe(None, (), 0)
         """What the agent that was made last says of itself, or what can be said before one is made."""
 
     def make(self) -> AgentCaller:
         """Make the next agent; AgentError if it cannot be made."""
         return self._spoken_to(self._source.make(fatal=fatal_exceptions(), folder=self._folder, timeout=self._limit))
-
-    @property
-    def _limit(self) -> float | None:
-        """The limit for a reply, which is that for making an agent, too."""
-        return None if self._source.unlimited else self._settings.reply_timeout
 
     def _spoken_to(self, agent: Agent) -> AgentCaller:
         source, settings = self._source, self._settings
@@ -245,28 +212,30 @@ class AgentFactory:
         if source.sees_clock:
             speaker.capabilities = Capabilities({*speaker.capabilities, SEES_CLOCK})
         configuration = source.configuration(agent, fatal=fatal_exceptions())
-        fingerprint = agent_fingerprint(source.spec, configuration)  # of JSON values only, which end somewhere
-        facts = AgentFacts(
-            spec=redact_secrets(source.spec),
-            configuration=None if configuration is None else redacted_data(configuration, is_secret_name),
-            capabilities=tuple(sorted(speaker.capabilities)),
-            max_message_tokens=speaker.max_message_tokens,
-        )
-        self.record = AgentRecord(fingerprint=fingerprint, facts=facts)
+        self.record = self._describe(configuration, sorted(speaker.capabilities), speaker.max_message_tokens)
         return speaker
 
-    def differences(self, recordings: Iterable[Recording]) -> list[str]:
+    def _describe(self, configuration: Any, capabilities: Iterable[str], most: int) -> _recording.AgentRecord:
+        """Return what a record says of an agent; `configuration`: JSON values only, which end somewhere."""
+        spec, shown = self._source.spec, None if configuration is None else redacted_data(configuration, is_secret_name)
+        facts = AgentFacts(
+            spec=redact_secrets(spec), configuration=shown, capabilities=tuple(capabilities), max_message_tokens=most
+        )
+        return _recording.AgentRecord(fingerprint=agent_fingerprint(spec, configuration), facts=facts)
+
+    def differences(self, recordings: Iterable[_recording.Recording]) -> list[str]:
         """Return a sentence for each difference between the recorded agents and one that is made to be looked at.
 
         AgentError if it cannot be made.
         """
         self._spoken_to(self._source.sample(fatal=fatal_exceptions(), folder=self._folder, timeout=self._limit)).close()
-        return list(dict.fromkeys(result for each in recordings for result in agent_differences(each, self.record)))
+        differences = (_recording.agent_differences(each, self.record) for each in recordings)
+        return list(dict.fromkeys(chain.from_iterable(differences)))
 
-    def make_as(self, recording: Recording) -> AgentCaller:
+    def make_as(self, recording: _recording.Recording) -> AgentCaller:
         """Make an agent that resumes a recording; ConversationOver, with the differences, if it is another."""
         speaker = self.make()
-        texts = agent_differences(recording, self.record)
+        texts = _recording.agent_differences(recording, self.record)
         if texts:
             speaker.close()
             raise ConversationOver(f"the agent is not the recorded one. {' '.join(texts)}")
@@ -280,78 +249,62 @@ class LiveMode(ConversationMode):
         super().__init__(given)
         self._untouched, place = False, given.place
         self._supply = AgentFactory(
-            given.source,
-            given.settings,
-            given.folder,
-            label=place.agent,
-            trial=place.trial,
+            given.source, given.settings, given.folder, label=place.agent, trial=place.trial,
             retried=lambda failed: self._live.note_retry(failed.attempt, failed.wait, failed.error),
-        )
+        )  # fmt: skip
 
-    def begin(self, site: ConversationFactory, lock: FolderLock) -> OpenConversation:
+    def begin(self, site: ConversationFactory) -> OpenConversation:
         """Begin the conversation if nothing is recorded, else resume it."""
         script = site.agenda()
-        recording = read_recording(self.given.folder / JOURNAL)
+        recording = _recording.read_recording(self.given.folder / _recording.JOURNAL)
         if recording is None or not (recording.complete or recording.heard):
-            return self._begin(site, lock, script)
-        return self._go_on(site, lock, script, recording)
+            return self._begin(site, script)
+        return self._resume(site, script, recording)
 
-    def refuse(self, site: ConversationFactory, lock: FolderLock, gone: str) -> OpenConversation:
+    def refuse(self, site: ConversationFactory, gone: str) -> OpenConversation:
         """Write nothing: the folder is another's, or cannot be read."""
         self._untouched, timings = True, Timings()
+        port = self._answering(self._supply.make, site, timings)
         return OpenConversation(
-            script=site.agenda(), port=self._answering(self._supply.make, site, timings),
-            journal=Journal(), timings=timings, lock=lock,
-            agent_fingerprint=self._supply.record.fingerprint, gone=gone,
+            script=site.agenda(), port=port, journal=Journal(), timings=timings, gone=gone,
+            agent_fingerprint=self._supply.record.fingerprint,
         )  # fmt: skip
 
-    def _begin(self, site: ConversationFactory, lock: FolderLock, script: ConversationScript) -> OpenConversation:
+    def _begin(self, site: ConversationFactory, script: ConversationScript) -> OpenConversation:
         folder, supply, plan, gone, raised = self.given.folder, self._supply, site.plan, "", ""
-        cut_back(folder, None)
+        _recording.cut_back(folder, None)
         write_plan(folder, plan)
-        timings = Timings.resuming(folder / TIMINGS)
+        timings = Timings.resuming(folder / _recording.TIMINGS)
         live = self._answering(supply.make, site, timings, checkpoints=checkpoints_of(folder))
-        try:
-            self._come_back(plan)
-            live.restore()
-        except ConversationOver as over:
-            gone, raised = str(over), users_traceback(over)
-        journal = Journal.resuming(folder / JOURNAL)
+        if plan.sessions and not self.given.source.serves_many:
+            gone = f"sessions are asked for (--ltm-sessions), and there is one agent only: {self.given.source.refusal}"
+        else:
+            try:
+                live.restore()
+            except ConversationOver as over:
+                gone, raised = str(over), users_traceback(over)
+        journal, made = Journal.resuming(folder / _recording.JOURNAL), supply.record
         journal.write(
             Header(
-                plan=plan.to_json(),
-                plan_fingerprint=plan.fingerprint,
-                agent_fingerprint=supply.record.fingerprint,
-                now=site.clock.now,
-                agent=supply.record.facts,
+                plan=plan.to_json(), plan_fingerprint=plan.fingerprint, agent_fingerprint=made.fingerprint,
+                now=site.clock.now, agent=made.facts,
             )
-        )
+        )  # fmt: skip
         return OpenConversation(
-            script=script, port=live, journal=journal, timings=timings, lock=lock,
-            agent_fingerprint=supply.record.fingerprint, gone=gone, traceback=raised,
+            script=script, port=live, journal=journal, timings=timings, agent_fingerprint=made.fingerprint, gone=gone,
+            traceback=raised,
         )  # fmt: skip
 
-    def _come_back(self, plan: Plan) -> None:
-        """Raise ConversationOver if the run has sessions, and the agent cannot be made again."""
-        if plan.sessions and not self.given.source.serves_many:
-            raise ConversationOver(
-                f"sessions are asked for (--ltm-sessions), and there is one agent only: {self.given.source.refusal}"
-            )
-
-    def _go_on(
-        self,
-        site: ConversationFactory,
-        lock: FolderLock,
-        script: ConversationScript,
-        recording: Recording,
+    def _resume(
+        self, site: ConversationFactory, script: ConversationScript, recording: _recording.Recording
     ) -> OpenConversation:
-        folder = self.given.folder
-        checkpoints = checkpoints_of(folder)
-        problems, stuck = recording_differences(recording, site.plan), cannot_go_on(recording, checkpoints)
+        folder, checkpoints = self.given.folder, checkpoints_of(self.given.folder)
+        problems = _recording.recording_differences(recording, site.plan)
+        stuck = _recording.cannot_go_on(recording, checkpoints)
         if problems:
             raise ConversationOver(f"the recorded conversation cannot be resumed: {' '.join(problems)}")
-        cut_back(folder, recording)
-        journal = Journal.resuming(folder / JOURNAL)
+        _recording.cut_back(folder, recording)
+        journal = Journal.resuming(folder / _recording.JOURNAL)
         journal.write(recording.header)
         if site.clock.real and recording.header.now is not None:
             site.clock.jump_to_recorded(recording.header.now)
@@ -361,10 +314,11 @@ class LiveMode(ConversationMode):
                 raise ConversationOver(stuck)
             return self._supply.make_as(recording)
 
-        timings = Timings() if recording.complete else Timings.resuming(folder / TIMINGS)
-        live = self._answering(make, site, timings, known=recorded_agent(recording), checkpoints=checkpoints)
+        timings = Timings() if recording.complete else Timings.resuming(folder / _recording.TIMINGS)
+        known = _recording.recorded_agent(recording)
+        live = self._answering(make, site, timings, known=known, checkpoints=checkpoints)
         return OpenConversation(
-            script=script, port=site.recorded_port(journal, live), journal=journal, timings=timings, lock=lock,
+            script=script, port=site.recorded_port(journal, live), journal=journal, timings=timings,
             agent_fingerprint=recording.header.agent_fingerprint,
         )  # fmt: skip
 
@@ -373,14 +327,9 @@ class LiveMode(ConversationMode):
     ) -> LivePort:
         given = self.given
         self._live = site.live_port(
-            make,
-            timings,
-            tariff=given.tariff,
-            account=given.account,
-            watch=own_time,
-            traces=given.config.stash.get(TRACES, None),
-            **options,
-        )
+            make, timings, tariff=given.tariff, account=given.account, watch=own_time,
+            traces=given.config.stash.get(TRACES, None), **options,
+        )  # fmt: skip
         return self._live
 
     def users(self, opened: OpenConversation) -> UserConnection:
@@ -404,25 +353,20 @@ class LiveMode(ConversationMode):
         self, talk: Conversation, result: ConversationResult, *, stopped: bool, replaying: bool
     ) -> None:
         """Write the results, and delete the checkpoints where the conversation cannot be resumed."""
-        keeps = self._untouched or replaying  # what is recorded is not repeated
-        write_results(self.given.folder / RESULTS, self._beside_recorded(result) if keeps else result)
+        there = recorded_result(self.given.folder) if self._untouched or replaying else None
+        if there is not None:  # what is recorded is not repeated: it gets what it lacks
+            scored = {row.id: row for row in there.scenarios if row.scored}
+            rows = tuple(scored.get(row.id, row) for row in result.scenarios)
+            notices = (*there.notices, *result.notices)
+            result = replace(there, scenarios=rows, notices=notices, ended=result.ended, gone=result.gone)
+        write_results(self.given.folder / _recording.RESULTS, result)
         if not stopped and talk.gone is None:
-            shutil.rmtree(self.given.folder / CHECKPOINTS, ignore_errors=True)
-
-    def _beside_recorded(self, result: ConversationResult) -> ConversationResult:
-        """Return the results that are there, with what they lack: of a conversation that could not be told again."""
-        there = recorded_result(self.given.folder)
-        if there is None:
-            return result
-        scored = {row.id: row for row in there.scenarios if row.scored}
-        rows = tuple(scored.get(row.id, row) for row in result.scenarios)
-        notices = (*there.notices, *result.notices)
-        return replace(there, scenarios=rows, notices=notices, ended=result.ended, gone=result.gone)
+            shutil.rmtree(self.given.folder / _recording.CHECKPOINTS, ignore_errors=True)
 
 
 def checkpoints_of(folder: Path) -> Checkpoints:
     """Return the checkpoints in a conversation's folder."""
-    return Checkpoints(folder / CHECKPOINTS)
+    return Checkpoints(folder / _recording.CHECKPOINTS)
 
 
 def write_plan(folder: Path, plan: Plan) -> None:
@@ -436,7 +380,7 @@ def write_plan(folder: Path, plan: Plan) -> None:
             if not Path(os.path.normpath(path)).is_relative_to(definitions):
                 raise DefinitionError(f"the scenario {example.scenario!r} cannot be the name of a folder")
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(path, _definition.format_json(written["definition"]).encode())
+            write_whole(path, _scenario.format_json(written["definition"]).encode())
     if plan.span is not None and definitions.is_dir():  # played again, they have their span by default
         write_whole(definitions / "config.yml", f"memory_span: {plan.span}\n".encode())
 
@@ -460,7 +404,7 @@ def judge_for(
         return None
     return connection_of(
         judge, given.settings, opened.journal, opened.timings, of=given.place.agent, trial=given.place.trial,
-        tariff=given.judge_tariff, account=given.account, checks=hidden_checks(given, known), **options,
+        tariff=given.costs.judge.tariff, account=given.account, checks=hidden_checks(given, known), **options,
     )  # fmt: skip
 
 
@@ -473,7 +417,7 @@ def users_for(given: ConversationInputs, opened: OpenConversation, **options: An
 
     def opening(model: Any, name: str) -> BudgetedCaller:
         rng = definition_rng(settings.seed.value, place.trial, "user retries", place.agent)
-        result, known = find_user_model(model, base=given.config.rootpath), given.user_cost(name)
+        result, known = find_user_model(model, base=given.config.rootpath), given.costs.user(name)
         call = call_of(result, settings, timings, rng=rng, note=UserRetry, who=USER_MODEL_NAME, error=UserError)
         account = None if name == SCRIPTED else given.account  # a list of messages spends nothing
         return BudgetedCaller(call, "user", opened.journal, tariff=known.tariff, account=account, refused=known.refused)
@@ -482,7 +426,7 @@ def users_for(given: ConversationInputs, opened: OpenConversation, **options: An
         **{
             "open": opening, "journal": opened.journal, "timings": timings,
             "seed_of": lambda example: user_seed(settings.seed.value, place.trial, example),
-            "tariff_of": lambda name: given.user_cost(name).tariff, **options,
+            "tariff_of": lambda name: given.costs.user(name).tariff, **options,
         }
     )  # fmt: skip
 
@@ -503,7 +447,7 @@ def connection_of(
 
     rng = definition_rng(settings.seed.value, trial, "judge retries", of)
     call = call_of(judge.judge, settings, timings, rng=rng, note=JudgeRetry, who=JUDGE_NAME, error=JudgeError)
-    cache = JudgeCache(settings.ltm_dir / CACHE) if settings.judge_cache else None
+    cache = JudgeCache(settings.ltm_dir / JUDGE_CACHE) if settings.judge_cache else None
     return JudgeConnection(
         call, configuration=judge.configuration, cache=cache, journal=journal, timings=timings, trial=str(trial),
         **{"votes": settings.judge_votes, **options},
@@ -534,3 +478,26 @@ def call_of(
         asked, timeout=settings.reply_timeout, fatal=fatal_exceptions(), retried=retried,
         retries=Retries(most=settings.retries, rng=rng) if settings.retries else None, **named,
     )  # fmt: skip
+
+
+# --- The judge of a run: found once, before anything runs.
+
+NO_JUDGE = "none"
+JUDGE_CACHE = "judge-cache"
+_JUDGE: pytest.StashKey[NamedJudge | None] = pytest.StashKey()
+
+
+def judge_of_run(config: pytest.Config) -> str:
+    """Return what `--ltm-judge` says; UsageError if it names no judge. The judge is made here, once."""
+    spec = option_text(config, "ltm_judge")
+    if spec == NO_JUDGE or config.option.collectonly or config.option.ltm_dry_run:
+        return spec
+    from pytest_ltm.judges._judge_registry import find_judge
+
+    config.stash[_JUDGE] = read_option(config, "--ltm-judge", lambda: find_judge(spec, base=config.rootpath))
+    return spec
+
+
+def run_judge(config: pytest.Config) -> NamedJudge | None:
+    """Return the run's judge, None where it has none."""
+    return config.stash.get(_JUDGE, None)

@@ -9,30 +9,16 @@ import pytest
 from msgspec import Struct, structs
 
 from pytest_ltm._engine.recording_folder import JOURNAL, TIMINGS
+from pytest_ltm._journal import cost as _cost
 from pytest_ltm._journal import prechecks
-from pytest_ltm._journal.cost import (
-    JUDGE,
-    LEDGER,
-    LISTED,
-    SCRIPTED,
-    USER,
-    Budget,
-    Prices,
-    SpentBudget,
-    Tariff,
-    list_price,
-    spent_in,
-)
 from pytest_ltm._journal.run_file import conversations_in
 from pytest_ltm._model.agent import Promised
 from pytest_ltm._storage.locks import Shared
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
-    from pytest_ltm._calls import ModelSpec
-    from pytest_ltm._journal.cost import Account, Limits, Price, Side
     from pytest_ltm.agents._adapt import AgentSource
     from pytest_ltm.plugin.settings import RunSettings
 
@@ -48,7 +34,7 @@ _NO_USAGE = (
 class KnownPrice(Struct, frozen=True, kw_only=True):
     """What is known of the cost of an agent, or of the judge, before it says anything."""
 
-    tariff: Tariff
+    tariff: _cost.Tariff
     source: str = ""
     """Where a price comes from, for readers."""
     untold: bool = False
@@ -59,47 +45,29 @@ class KnownPrice(Struct, frozen=True, kw_only=True):
     """Why a budget in dollars keeps it from being asked, of the model of a simulated user."""
 
 
-def known_of(label: str, source: AgentSource, prices: Prices) -> KnownPrice:
-    """Return what is known of an agent's cost."""
-    from pytest_ltm.agents._profile import is_free, model_of, spec_within
+def _known_price(
+    given: _cost.Price | None, spec: str, *, free: bool, untold: bool = False, unmetered: bool = False
+) -> KnownPrice:
+    """Return what is known of a cost before anything is said; `given`: the price that the options name."""
+    from pytest_ltm.agents._profile import model_of
+
+    if given is not None:
+        return KnownPrice(tariff=_cost.Tariff(price=given, free=free), source="as given", unmetered=unmetered)
+    chosen = model_of(spec)
+    if chosen is None:
+        return KnownPrice(tariff=_cost.Tariff(free=free), untold=untold)
+    listed = _cost.list_price(chosen.name, chosen.base_url)
+    source = "" if listed is None else f"list price of {_cost.LISTED}"
+    return KnownPrice(tariff=_cost.Tariff(price=listed), source=source, untold=listed is None)
+
+
+def _agent_price(source: AgentSource, given: _cost.Price | None) -> KnownPrice:
+    from pytest_ltm.agents._profile import is_free, spec_within
 
     spec = spec_within(source)
-    free = is_free(spec)
-    reports = _declared_reports(source)
-    return _known_price(
-        prices.price_for(label), model_of(spec), free=free,
-        untold=not free and "cost_usd" not in (reports or ()), unmetered=not free and reports == frozenset(),
-    )  # fmt: skip
-
-
-def judge_of(spec: str, prices: Prices) -> KnownPrice:
-    """Return what is known of the judge's cost."""
-    from pytest_ltm.agents._profile import model_of
-
-    return _known_price(prices.price_for(JUDGE), model_of(spec), free=spec in FREE_JUDGES)
-
-
-def user_of(name: str, prices: Prices, limits: Limits) -> KnownPrice:
-    """Return what is known of the cost of a simulated user's model, by the name that records give it."""
-    from pytest_ltm.agents._profile import model_of
-
-    known = _known_price(prices.price_for(USER), model_of(name), free=name == SCRIPTED)
-    if limits.usd is None or not known.untold:
-        return known
-    why = f"--ltm-max-cost: the cost of the simulated user's model {name!r} is unknown. {_WAY_OUT.format(label=USER)}"
-    return structs.replace(known, refused=why)
-
-
-def _known_price(
-    given: Price | None, chosen: ModelSpec | None, *, free: bool, untold: bool = False, unmetered: bool = False
-) -> KnownPrice:
-    if given is not None:
-        return KnownPrice(tariff=Tariff(price=given, free=free), source="as given", unmetered=unmetered)
-    if chosen is None:
-        return KnownPrice(tariff=Tariff(free=free), untold=untold)
-    listed = list_price(chosen.name, chosen.base_url)
-    source = "" if listed is None else f"list price of {LISTED}"
-    return KnownPrice(tariff=Tariff(price=listed), source=source, untold=listed is None)
+    free, reports = is_free(spec), _declared_reports(source)
+    untold = not free and "cost_usd" not in (reports or ())
+    return _known_price(given, spec, free=free, untold=untold, unmetered=not free and reports == frozenset())
 
 
 def _declared_reports(source: AgentSource) -> frozenset[str] | None:
@@ -120,56 +88,63 @@ def _declared_reports(source: AgentSource) -> frozenset[str] | None:
 
 
 class RunCosts:
-    """Prices of agents and judge in one run, and its budget."""
+    """Prices of agents and judge in one run, and its budget; a plugin of the process that begins the run."""
 
-    def __init__(self, settings: RunSettings, sources: Mapping[str, AgentSource], folder: Path) -> None:
+    def __init__(
+        self, settings: RunSettings, sources: Mapping[str, AgentSource], folder: Path, *, spends: bool
+    ) -> None:
         self._prices, self._limits, self._folder = settings.prices, settings.limits, folder
-        self.agents = {label: known_of(label, source, self._prices) for label, source in sources.items()}
-        self.judge = judge_of(settings.judge, self._prices)
+        self.agents = {label: _agent_price(one, self._prices.price_for(label)) for label, one in sources.items()}
+        self.judge = _known_price(
+            self._prices.price_for(_cost.JUDGE), settings.judge, free=settings.judge in FREE_JUDGES
+        )
         self._users: dict[str, KnownPrice] = {}
-        self._budget = Budget(self._limits, Shared(folder / LEDGER)) if self._limits else None
+        self._budget = _cost.Budget(self._limits, Shared(folder / _cost.LEDGER)) if self._limits and spends else None
 
     def user(self, name: str) -> KnownPrice:
-        """Return what is known of the cost of a simulated user's model."""
+        """Return what is known of the cost of a simulated user's model, by the name that records give it."""
         if name not in self._users:
-            self._users[name] = user_of(name, self._prices, self._limits)
+            known = _known_price(self._prices.price_for(_cost.USER), name, free=name == _cost.SCRIPTED)
+            if self._limits.usd is not None and known.untold:
+                way = _WAY_OUT.format(label=_cost.USER)
+                why = f"--ltm-max-cost: the cost of the simulated user's model {name!r} is unknown. {way}"
+                known = structs.replace(known, refused=why)
+            self._users[name] = known
         return self._users[name]
 
     def larger_budget(self) -> str:
         """Return the options of a budget with which the run can go on; "" where nothing is limited."""
         return "" if self._budget is None else self._budget.limits.doubled_limits(self._budget.total_spending())
 
-    def account(self, conversation: str, *, agent: str) -> Account | None:
+    def account(self, conversation: str, *, agent: str) -> _cost.Account | None:
         """Return where a conversation of an agent writes what it spends; None where nothing is limited."""
         return None if self._budget is None else self._budget.account(conversation, agent=agent)
 
     def check(self) -> None:
         """Raise UsageError for a budget in dollars that cannot be kept, and for prices of unknown agents."""
-        for label in self._prices.by_label:
-            if label not in {JUDGE, USER} and label not in self.agents:
-                there = ", ".join([*self.agents, JUDGE, USER])
-                raise pytest.UsageError(f"--ltm-price: this run has no agent {label!r}, only {there}")
+        there = [*self.agents, _cost.JUDGE, _cost.USER]
+        for label in (label for label in self._prices.by_label if label not in there):
+            raise pytest.UsageError(f"--ltm-price: this run has no agent {label!r}, only {', '.join(there)}")
         if self._limits.usd is None:
             return
-        for label, known in [*self.agents.items(), (JUDGE, self.judge)]:
+        for label, known in [*self.agents.items(), (_cost.JUDGE, self.judge)]:
             if known.untold:
-                who = "the judge" if label == JUDGE else f"the agent {label!r}"
+                who = "the judge" if label == _cost.JUDGE else f"the agent {label!r}"
                 way = _WAY_OUT.format(label=label)
                 raise pytest.UsageError(f"--ltm-max-cost: the cost of {who} is unknown. {way}")
             if known.unmetered:
-                raise pytest.UsageError(
-                    f"--ltm-max-cost: the agent {label!r} does not report what it uses, so no price can apply to it. "
-                    f"{_NO_USAGE}"
-                )
+                why = f"the agent {label!r} does not report what it uses, so no price can apply to it"
+                raise pytest.UsageError(f"--ltm-max-cost: {why}. {_NO_USAGE}")
 
-    def begin(self) -> None:
-        """Begin the ledger with what the run has spent before it was resumed."""
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        """Begin the ledger, in the run folder, with what the run has spent before it was resumed."""
         if self._budget is None:
             return
-        sides: dict[Side, dict[str, SpentBudget]] = {"agent": {}, "judge": {}, "user": {}, "lost": {}}
+        sides: dict[_cost.Side, dict[str, _cost.SpentBudget]] = {"agent": {}, "judge": {}, "user": {}, "lost": {}}
         for name, path in conversations_in(self._folder, JOURNAL).items():
             tariff = self.tariff_of(name.agent)
-            spent_budgets = spent_in(
+            spent_budgets = _cost.spent_in(
                 path, path.parent / TIMINGS, agent=tariff, judge=self.judge.tariff,
                 user=lambda model: self.user(model).tariff,
             )  # fmt: skip
@@ -177,26 +152,25 @@ class RunCosts:
                 sides[side][name.folder] = spent
         calls, tokens, usd, _ = prechecks.precheck_usage(self._folder, self.judge.tariff)
         if calls:
-            sides["judge"][prechecks.JOURNAL] = SpentBudget(usd or 0.0, tokens, calls)
+            sides["judge"][prechecks.JOURNAL] = _cost.SpentBudget(usd or 0.0, tokens, calls)
         rows = prechecks.read_probe(self._folder)
         for label in {row.agent for row in rows}:
             calls, tokens, usd, _ = prechecks.probe_usage(rows, label, self.tariff_of(label))
-            sides["agent"][f"{prechecks.PROBE_FILE} {label}"] = SpentBudget(usd or 0.0, tokens, calls)
+            sides["agent"][f"{prechecks.PROBE_FILE} {label}"] = _cost.SpentBudget(usd or 0.0, tokens, calls)
         self._budget.begin(sides)
 
-    def tariff_of(self, agent: str) -> Tariff:
+    def tariff_of(self, agent: str) -> _cost.Tariff:
         """Return what the replies of an agent cost, as far as it is known."""
         known = self.agents.get(agent)
-        return Tariff() if known is None else known.tariff
+        return _cost.Tariff() if known is None else known.tariff
 
-    def header(self) -> Iterator[str]:
-        """Yield lines about prices and budget, where there is anything to say."""
-        priced = [*self.agents.items(), (JUDGE, self.judge)]
-        lines = [f"{label} {known.tariff.price} ({known.source})" for label, known in priced if known.tariff.price]
-        if lines:
-            yield f"ltm: dollars per million tokens in/out: {', '.join(lines)}"
-        limits = self._limits
-        words = [] if limits.usd is None else [f"${limits.usd:g}"]
-        words += [] if limits.tokens is None else [f"{limits.tokens:,} tokens in and out"]
-        if words:
-            yield f"ltm: budget of agents and judge: {' and '.join(words)}"
+    def pytest_report_header(self) -> list[str]:
+        """Say prices and budget, where there is anything to say."""
+        priced = [*self.agents.items(), (_cost.JUDGE, self.judge)]
+        prices = [f"{label} {known.tariff.price} ({known.source})" for label, known in priced if known.tariff.price]
+        limits = [] if self._limits.usd is None else [f"${self._limits.usd:g}"]
+        limits += [] if self._limits.tokens is None else [f"{self._limits.tokens:,} tokens in and out"]
+        return [
+            *[f"ltm: dollars per million tokens in/out: {', '.join(prices)}"] * bool(prices),
+            *[f"ltm: budget of agents and judge: {' and '.join(limits)}"] * bool(limits),
+        ]

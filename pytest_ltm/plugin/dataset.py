@@ -8,11 +8,11 @@ import pytest
 
 from pytest_ltm._results.text import one_line
 from pytest_ltm._storage.clock import START
-from pytest_ltm._storage.errors import ConfigurationError
-from pytest_ltm.datasets._dataset import SPAN, SPAN_TOKENS, Dataset, DatasetSuite
+from pytest_ltm._storage.errors import ConfigurationError, LtmError
+from pytest_ltm.datasets._dataset import SPAN, SPAN_TOKENS, Dataset, DatasetSuite, ToldConversation
 from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin.items import ItemPlace
-from pytest_ltm.plugin.options import path_base, read_option
+from pytest_ltm.plugin.options import path_base, value_source
 from pytest_ltm.plugin.resume_command_line import recorded_settings
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ltm._model.plan import Questions
-    from pytest_ltm.datasets._dataset import ToldConversation
     from pytest_ltm.plugin.settings import RunSettings
 
 
@@ -45,17 +44,20 @@ def dataset_of(
     config: pytest.Config, *, has_paths: bool, seed: int, ltm_dir: Path, questions: Questions
 ) -> DatasetSuite | None:
     """Return the data set that `--ltm-suite` names, None if it names another suite; UsageError for what cannot be."""
-    name = _options.option_or_ini(config, "ltm_suite")
-    _refuse_others(config, name)
-    path = _options.option_or_ini(config, "ltm_data")
     known = _options.option_table(config).datasets
-    dataset = known.get(name or "")
+    dataset = known.get(_options.option_or_ini(config, "ltm_suite") or "")
+    # Nothing would read the options of a data set that is not the suite.
+    others = [one for one in known.values() if dataset is None or dataset.flag("") != one.flag("")]
+    for other, option in ((one, option) for one in others for option in one.options):
+        if config.getoption(other.dest(option.name)) is not None:
+            raise pytest.UsageError(f"{other.flag(option.name)}: needs --ltm-suite={other.name}")
     if dataset is None:
-        for flag in ("--ltm-data", "--ltm-questions"):
-            if config.getoption(flag.removeprefix("--").replace("-", "_")) is not None:
-                raise pytest.UsageError(f"{flag}: needs a data set. Add --ltm-suite={' or '.join(known)}")
+        given = [name for name in ("data", "questions") if config.getoption(f"ltm_{name}") is not None]
+        if given:
+            raise pytest.UsageError(f"--ltm-{given[0]}: needs a data set. Add --ltm-suite={' or '.join(known)}")
         return None
     _check_dataset_options(config, dataset, has_paths=has_paths)
+    path = _options.option_or_ini(config, "ltm_data")
     where = None if path is None else path_base(config, "ltm_data") / path
     cache = None if any(getattr(config.option, one, False) for one in _WRITES_NOTHING) else ltm_dir
     # What the options of a data set say, by name; without what is not given.
@@ -65,15 +67,11 @@ def dataset_of(
         if text := _options.option_or_ini(config, dest):
             options[option.name] = str(path_base(config, dest) / text) if option.is_path else text
     try:
-        return read_option(
-            config,
-            "--ltm-data",
-            lambda: dataset.open(where, options, seed=seed, cache=cache, questions=questions),
-        )
-    except pytest.UsageError as error:
-        if isinstance(error.__cause__, ConfigurationError):  # it names its own option
-            raise pytest.UsageError(str(error.__cause__)) from error
-        raise
+        return dataset.open(where, options, seed=seed, cache=cache, questions=questions)
+    except ConfigurationError as error:  # it names its own option
+        raise pytest.UsageError(str(error)) from error
+    except LtmError as error:
+        raise pytest.UsageError(f"{value_source(config, '--ltm-data')}: {error}") from error
 
 
 def dataset_header(dataset: DatasetSuite, verbosity: int) -> list[str]:
@@ -85,24 +83,13 @@ def dataset_header(dataset: DatasetSuite, verbosity: int) -> list[str]:
     return [f"ltm: data: {dataset.title}{oddities}", *(f"ltm:   {one_line(note)}" for note in shown)]
 
 
-def _refuse_others(config: pytest.Config, name: str | None) -> None:
-    """Refuse options on the command line of a data set that is not the suite: nothing would read them."""
-    known = _options.option_table(config).datasets
-    chosen = known.get(name or "")
-    for dataset in known.values():
-        for option in dataset.options if chosen is None or chosen.flag("") != dataset.flag("") else ():
-            if config.getoption(dataset.dest(option.name)) is not None:
-                raise pytest.UsageError(f"{dataset.flag(option.name)}: needs --ltm-suite={dataset.name}")
-
-
 def _check_dataset_options(config: pytest.Config, dataset: Dataset, *, has_paths: bool) -> None:
     name = dataset.name
     if has_paths:
         raise pytest.UsageError(f"--ltm-suite={name}: a data set runs alone. Remove the paths")
-    for dest in ("ltm_span", "ltm_definitions"):
-        if config.getoption(dest):
-            flag = "--" + dest.replace("_", "-")
-            raise pytest.UsageError(f"{flag}: the histories of {name} have their own lengths. Leave it out")
+    for setting in ("span", "definitions"):
+        if config.getoption(f"ltm_{setting}"):
+            raise pytest.UsageError(f"--ltm-{setting}: the histories of {name} have their own lengths. Leave it out")
     if config.getoption("ltm_examples") is not None:
         fewer = dataset.flag(dataset.fewer)
         raise pytest.UsageError(f"--ltm-examples: the examples of {name} are its questions. {fewer} selects among them")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,16 +14,14 @@ from pytest_ltm._journal.events import Journal
 from pytest_ltm._journal.timings import Timings
 from pytest_ltm._model.agent import Reply, Usage
 from pytest_ltm._storage.errors import UserError
-from pytest_ltm._storage.locks import FolderLock
 from pytest_ltm.agents._profile import CostSimulator, profile_of
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.judges._connection import JudgeConnection
 from pytest_ltm.judges._model_calls import BudgetedCaller, ModelCaller
 from pytest_ltm.plugin import options as _options
-from pytest_ltm.plugin.conversation_setup import ConversationMode, OpenConversation, users_for
-from pytest_ltm.plugin.judging import NONE
+from pytest_ltm.plugin.conversation_setup import NO_JUDGE, ConversationMode, OpenConversation, users_for
 from pytest_ltm.reporting.forecast import PriceSource, forecast_lines
-from pytest_ltm.users._user_connection import USER_MODEL_NAME, find_user_model
+from pytest_ltm.users._user_connection import USER_MODEL_NAME, UserConnection, find_user_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -39,7 +37,6 @@ if TYPE_CHECKING:
     from pytest_ltm.plugin.costs import KnownPrice
     from pytest_ltm.plugin.item_body import ItemBody
     from pytest_ltm.plugin.session import LtmRun
-    from pytest_ltm.users._user_connection import UserConnection
 
 
 REASON = "dry run: no agent was called"
@@ -54,13 +51,8 @@ class Chatty:
     def assess(self, question: UserQuestion, /) -> str:
         """Return a message of ordinary length that mentions all it has to, the last one where no turn is left."""
         text = " ".join([*question.facts, *["and so on"] * (MESSAGE // 3)])
-        self.note(
-            TokenUse(
-                messages=1,
-                tokens_in=count_tokens(question.text),
-                tokens_out=MESSAGE + count_tokens(" ".join(question.facts)),
-            )
-        )
+        length = MESSAGE + count_tokens(" ".join(question.facts))
+        self.note(TokenUse(messages=1, tokens_in=count_tokens(question.text), tokens_out=length))
         return json.dumps({"message": text, "done": question.left == 1})
 
 
@@ -72,22 +64,19 @@ class Rehearsed(ConversationMode):
         self._kept = kept
         self._bars, self._unplayed = list[Bar](), list[str]()
         self._cut, self._judge = 0, TokenUse()
-        self._users: dict[str, TokenUse] = {}
+        self._users: dict[str, TokenUse] = defaultdict(TokenUse)
         self._simulated: CostSimulator
 
     def open(self, site: ConversationFactory) -> OpenConversation:
         """Open nothing: nothing is written."""
         assumed = self.given.settings.assumed_reply
         self._simulated = CostSimulator(profile_of(self.given.source), site.counter, site.clock, assumed=assumed)
-        return OpenConversation(
-            script=site.agenda(), port=self._simulated,
-            journal=Journal(), timings=Timings(), lock=FolderLock(self.given.folder),
-        )  # fmt: skip
+        return OpenConversation(script=site.agenda(), port=self._simulated, journal=Journal(), timings=Timings())
 
     def judge(self, opened: OpenConversation, _known: KnownAnswers) -> JudgeConnection | None:
         """Return the connection to a judge that is content with everything."""
         given = self.given
-        if given.settings.judge == NONE:
+        if given.settings.judge == NO_JUDGE:
             return None
         return JudgeConnection(
             self._opinion, configuration=None, cache=None, journal=opened.journal, timings=opened.timings,
@@ -99,11 +88,11 @@ class Rehearsed(ConversationMode):
         return users_for(self.given, opened, open=self._user)
 
     def _user(self, model: Any, name: str) -> BudgetedCaller:
-        asked = find_user_model(model) if name == SCRIPTED else Chatty(partial(self._spoken, name))
-        return BudgetedCaller(ModelCaller(asked, who=USER_MODEL_NAME, error=UserError, timeout=None), "user", Journal())
+        def note(use: TokenUse) -> None:
+            self._users[name] += use
 
-    def _spoken(self, name: str, use: TokenUse) -> None:
-        self._users[name] = self._users.get(name, TokenUse()) + use
+        asked = find_user_model(model) if name == SCRIPTED else Chatty(note)
+        return BudgetedCaller(ModelCaller(asked, who=USER_MODEL_NAME, error=UserError, timeout=None), "user", Journal())
 
     def _opinion(self, inquiry: Inquiry) -> Reply:
         grade = next((grade for grade in inquiry.grades if grade != inquiry.fail), inquiry.fail)
@@ -137,26 +126,16 @@ class Rehearsed(ConversationMode):
 
         self._kept(
             Forecast(
-                agent=result.agent,
-                span_label=result.span_label,
-                tokens=result.tokens,
-                filler_tokens=result.filler_tokens,
-                told=sum(exchange.told for exchange in transcript),
-                retold=self._simulated.retold,
-                scenarios=use("say", "ask"),
-                filler=use("filler", "history"),
-                harness=use("opening", "reset"),
-                judge=self._judge,
-                users=self._users,
-                longest_gap=max(gaps, default=0),
-                simulated_seconds=result.simulated_seconds,
-                examples=len(talk.plan.examples),
-                unplayed=tuple(dict.fromkeys(self._unplayed)),
-                cut_short=self._cut,
+                agent=result.agent, span_label=result.span_label, tokens=result.tokens,
+                filler_tokens=result.filler_tokens, told=sum(exchange.told for exchange in transcript),
+                retold=self._simulated.retold, scenarios=use("say", "ask"), filler=use("filler", "history"),
+                harness=use("opening", "reset"), judge=self._judge, users=self._users,
+                longest_gap=max(gaps, default=0), simulated_seconds=result.simulated_seconds,
+                examples=len(talk.plan.examples), unplayed=tuple(dict.fromkeys(self._unplayed)), cut_short=self._cut,
                 schedule=Schedule(tuple(self._bars), result.tokens, len(talk.plan.examples)),
                 assumed_reply=self.given.settings.assumed_reply,
             )
-        )
+        )  # fmt: skip
 
 
 def add_forecast(entries: dict[tuple[str, str], Forecast], one: Forecast) -> None:
@@ -220,32 +199,19 @@ class DryRun:
         terminalreporter.write_sep("=", "dry run")
         result = list(self._found.values())
         costs, settings = self._run.costs, self._run.settings
-        priced = {
-            label: PriceSource(
-                price=known.tariff.price,
-                source=known.source,
-                free=known.tariff.free,
-                policy=profile_of(self._run.sources[label]).policy,
-                brief=profile_of(self._run.sources[label]).brief,
-            )
-            for label, known in costs.agents.items()
-        }
-        judge = _price_source(costs.judge)
+        priced = {}
+        for label, known in costs.agents.items():
+            profile = profile_of(self._run.sources[label])
+            priced[label] = _price_source(known, policy=profile.policy, brief=profile.brief)
         users = {name: _price_source(costs.user(name)) for each in result for name in each.users}
         for line in forecast_lines(
-            result,
-            priced,
-            judge,
-            users=users,
-            probes=self._probes,
-            canaries=self._graded(),
-            width=self._run.config.get_terminal_writer().fullwidth,
-            latency=settings.latency,
+            result, priced, _price_source(costs.judge), users=users, probes=self._probes, canaries=self._graded(),
+            width=self._run.config.get_terminal_writer().fullwidth, latency=settings.latency,
             waits_really=_options.option_text(self._run.config, "ltm_time") == "sleep",
             color=terminalreporter.hasmarkup,
-        ):
+        ):  # fmt: skip
             terminalreporter.write_line(line)
 
 
-def _price_source(known: KnownPrice) -> PriceSource:
-    return PriceSource(price=known.tariff.price, source=known.source, free=known.tariff.free)
+def _price_source(known: KnownPrice, **profile: Any) -> PriceSource:
+    return PriceSource(price=known.tariff.price, source=known.source, free=known.tariff.free, **profile)

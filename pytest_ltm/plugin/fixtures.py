@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ltm._storage.errors import AgentError
-from pytest_ltm.plugin.state import RUN, lane_of, mark_own_fixture
+from pytest_ltm.plugin.state import RUN, RunState, lane_of, own_fixture
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from pytest_ltm._model.judge import LtmJudge
     from pytest_ltm._storage.clock import Clock
     from pytest_ltm.plugin.items import ItemPlace
-    from pytest_ltm.plugin.state import RunState
 
 
 class LtmScheduler:
@@ -76,23 +75,20 @@ def ltm_scheduler(request: pytest.FixtureRequest) -> LtmScheduler:
     return LtmScheduler(request.config.stash.get(RUN, None))
 
 
-@pytest.fixture
-@mark_own_fixture
+@own_fixture
 def _ltm_place(request: pytest.FixtureRequest) -> ItemPlace | None:
     """Where the item is played."""
     place: ItemPlace | None = getattr(request, "param", None)
     return place
 
 
-@pytest.fixture
-@mark_own_fixture
+@own_fixture
 def ltm(request: pytest.FixtureRequest, _ltm_place: ItemPlace | None) -> Ltm:
     """The shared conversation as this scenario sees it: `say`, `ask`, `wait`, `check`, `score`, `watch`, `play`."""
     return lane_of(request).handle
 
 
-@pytest.fixture
-@mark_own_fixture
+@own_fixture
 def ltm_agent(request: pytest.FixtureRequest, _ltm_place: ItemPlace | None) -> Any:
     """The conversation's agent, to look at; talk to it through `ltm`."""
     from pytest_ltm._model.agent import Apart
@@ -106,22 +102,19 @@ def ltm_agent(request: pytest.FixtureRequest, _ltm_place: ItemPlace | None) -> A
     return agent
 
 
-@pytest.fixture
-@mark_own_fixture
+@own_fixture
 def ltm_conversation(request: pytest.FixtureRequest, _ltm_place: ItemPlace | None) -> Conversation:
     """The conversation that this scenario takes part in: its plan and its transcript so far."""
     return lane_of(request).conversation
 
 
-@pytest.fixture
-@mark_own_fixture
+@own_fixture
 def ltm_clock(request: pytest.FixtureRequest, _ltm_place: ItemPlace | None) -> Clock:
     """The conversation's clock; only the scheduler lets it advance."""
     return lane_of(request).conversation.channel.clock
 
 
-@pytest.fixture
-@mark_own_fixture
+@own_fixture
 def ltm_judge(request: pytest.FixtureRequest, _ltm_place: ItemPlace | None) -> LtmJudge:
     """The run's judge, to `ask` or to `grade` with; false if there is none, and asking it then skips the scenario."""
     from pytest_ltm._model.judge import LtmJudge

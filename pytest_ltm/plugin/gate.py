@@ -24,7 +24,7 @@ from pytest_ltm._storage.disk import write_output
 from pytest_ltm._storage.errors import LtmError, did_you_mean
 from pytest_ltm._storage.sanitize import for_file
 from pytest_ltm.plugin import options as _options
-from pytest_ltm.plugin.items import LTM_ITEM, items_by_conversation
+from pytest_ltm.plugin.items import LTM_ITEM, LtmItem, items_by_conversation
 from pytest_ltm.plugin.options import path_base, read_option
 from pytest_ltm.reporting.agent_sentences import next_step, only_guesses, run_sentences
 from pytest_ltm.reporting.markdown import STEP_SUMMARY, add_to_step_summary, run_markdown
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ltm._results.gate.gate_rules import Rule
-    from pytest_ltm._results.gate.plan_facts import PlanFacts
-    from pytest_ltm.plugin.items import LtmItem
     from pytest_ltm.plugin.session import LtmRun
     from pytest_ltm.plugin.settings import RunSettings
 
@@ -94,9 +92,8 @@ def _baseline_side(config: pytest.Config, settings: RunSettings, run_folder: Pat
     given = _options.option_or_ini(config, "ltm_compare")
     if given is None:
         return None
-    side, name = find_side(
-        given, config.rootpath / FOLDER, settings.ltm_dir, path_base(config, "ltm_compare"), measured=True
-    )
+    base = path_base(config, "ltm_compare")
+    side, name = find_side(given, config.rootpath / FOLDER, settings.ltm_dir, base, measured=True)
     if name.partition("@")[0] == str(run_folder):
         raise pytest.UsageError(f"--ltm-compare: {given!r} is this very run. Name the one to compare it with")
     # workers and a resumed run must mean the same: 'latest' will be another run by then
@@ -106,14 +103,12 @@ def _baseline_side(config: pytest.Config, settings: RunSettings, run_folder: Pat
 
 def _baseline_name(config: pytest.Config, settings: RunSettings) -> str:
     given = config.getoption("ltm_save")
-    if given is None:
-        return ""
-    if len(settings.agents) > 1:
+    if given is not None and len(settings.agents) > 1:
         labels = ", ".join(agent.label for agent in settings.agents)
         raise pytest.UsageError(f"--ltm-save: a baseline is of one agent, and this run has {labels}. Run one of them")
-    if settings.shard is not None:
+    if given is not None and settings.shard is not None:
         raise pytest.UsageError("--ltm-save: a shard is not the whole run. Merge the shards and save nothing here")
-    return check_name(given)
+    return "" if given is None else check_name(given)
 
 
 def _refuse_rule(rule: Rule, problem: str) -> None:
@@ -134,13 +129,9 @@ def _rule_problems(rule: Rule, before: GateSide | None, settings: RunSettings) -
         yield "an effective span needs isolated examples and memory spans: --ltm-span=isolated,2k,32k"
     if rule.metric.name == "span" and not rule.against and rule.limit > longest:
         yield f"no memory span of this run is that long: the longest is {longest:,} tokens"
-    if rule.against:
-        yield from _problems_of(before, rule, settings)
-
-
-def _problems_of(before: GateSide | None, rule: Rule, settings: RunSettings) -> Iterator[str]:
-    if before is None:
+    if rule.against and before is None:
         yield "nothing to compare with. Add --ltm-compare=NAME"
+    if not rule.against or before is None:
         return
     missing = [span for span in settings.spans if span not in before.spans]
     if missing:
@@ -161,51 +152,39 @@ def check_items(known: Sequence[LtmItem], options: GateOptions, settings: RunSet
     for one in known:
         needed = one.marks.pass_k
         if needed is not None and needed > settings.trials and settings.shard is None:
-            raise pytest.UsageError(
-                f"{one.scenario}: {needed} trials must pass (pass_k={needed}), and the run has {settings.trials}. "
-                f"Add --ltm-trials={needed} or more"
-            )
+            why = f"{needed} trials must pass (pass_k={needed}), and the run has {settings.trials}"
+            raise pytest.UsageError(f"{one.scenario}: {why}. Add --ltm-trials={needed} or more")
     places = {plan.place for plan in options.before.plans} if options.before else set()
-    compared = [one for one in known if (one.place.span, one.place.conversation.trial) in places]
     for rule in options.rules:
-        about = [one for one in compared if rule.scope.includes_skills(one.scenario, one.marks.skill_letters)]
-        _refuse_rule(
-            rule,
-            _unknown_scope(rule, known)
-            or why_undetectable(rule, [(one.place.agent, _control_pair(one)) for one in about]),
-        )
-
-
-def _unknown_scope(rule: Rule, known: Sequence[LtmItem]) -> str:
-    names = {one.scenario for one in known}
-    if rule.scope.kind == "skill":
-        names = {skill for one in known for skill in one.marks.skill_letters}
-    if not rule.scope.kind or rule.scope.name in names:
-        return ""
-    near = did_you_mean(rule.scope.name, names)
-    return f"this run has no {rule.scope.kind} {rule.scope.name!r}.{near} There is {', '.join(sorted(names)) or 'none'}"
-
-
-def _control_pair(one: LtmItem) -> Pair:
-    return Pair(one.scenario, one.place.example, one.place.span, one.place.conversation.trial, before=1.0, after=1.0)
+        scope, names = rule.scope, {one.scenario for one in known}
+        if scope.kind == "skill":
+            names = {skill for one in known for skill in one.marks.skill_letters}
+        if scope.kind and scope.name not in names:
+            near, there = did_you_mean(scope.name, names), ", ".join(sorted(names)) or "none"
+            _refuse_rule(rule, f"this run has no {scope.kind} {scope.name!r}.{near} There is {there}")
+        # What the rule compares, as if nothing had changed: could it ever notice anything?
+        pairs = []
+        for one in known:
+            span, trial = one.place.span, one.place.conversation.trial
+            if (span, trial) in places and scope.includes_skills(one.scenario, one.marks.skill_letters):
+                pair = Pair(one.scenario, one.place.example, span, trial, before=1.0, after=1.0)
+                pairs.append((one.place.agent, pair))
+        _refuse_rule(rule, why_undetectable(rule, pairs))
 
 
 def check_plans(known: Sequence[LtmItem], options: GateOptions, run: LtmRun) -> None:
     """Raise UsageError if this run's plans are not those of the baseline, saying in what they differ."""
     if options.before is None or not run.plays:
         return
-    after = GateSide(
-        name="this run", result=RunResult(run_id="", conversations=()), plans=tuple(_plan_facts(known, run))
+    plans = [(name, run.plan(group)) for name, group in items_by_conversation(known).items()]
+    facts = tuple(
+        facts_of(plan.to_json(), span_label=name.span, trial=name.trial, fingerprint=plan.fingerprint)
+        for name, plan in plans
     )
+    after = GateSide(name="this run", result=RunResult(run_id="", conversations=()), plans=facts)
     nodes = {one.scenario: one.item.nodeid.partition("[")[0] for one in known}
     ways, before = structs.replace(WAYS, nodes=nodes), options.before
     read_option(run.config, "--ltm-compare", lambda: check_comparable(before, after, ways, common=options.overlapping))
-
-
-def _plan_facts(known: Sequence[LtmItem], run: LtmRun) -> Iterator[PlanFacts]:
-    for name, group in items_by_conversation(known).items():
-        plan = run.plan(group)
-        yield facts_of(plan.to_json(), span_label=name.span, trial=name.trial, fingerprint=plan.fingerprint)
 
 
 # The exit statuses that a gate replaces; any other says that the session did not finish.
@@ -301,15 +280,9 @@ class Gate:
 
     def _save(self, result: RunResult, status: int) -> str:
         """Return what became of the baseline to save."""
-        # Why the run cannot be a baseline; "" if it is.
-        lost = why_unmeasured(result)
-        if lost:
-            why = lost
-        elif status not in DECIDED or any(held.ended != "complete" for held in result.conversations):
-            why = "the run did not finish"
-        elif self.verdict is None or self.verdict.state == "passed":
-            why = ""
-        else:
+        finished = status in DECIDED and all(held.ended == "complete" for held in result.conversations)
+        why = why_unmeasured(result) or ("" if finished else "the run did not finish")
+        if not why and self.verdict is not None and self.verdict.state != "passed":
             why = change_report.verdict_line(self.verdict)
         if why:
             return f"baseline {self.options.save!r} not saved: {why}"
@@ -337,19 +310,17 @@ class Gate:
 
     def sentences(self, result: RunResult) -> list[str]:
         """Return the sentence on each agent, and the command that comes next."""
-        compared = None if self.changes is None else change_report.changes_json(self.changes)
-        remarks, step = run_sentences(result_columns(result), compared), next_step(result)
+        remarks, step = run_sentences(result_columns(result), self.json()["comparison"]), next_step(result)
         return [*remarks[:-1], *(f"{text}. Next: {step}" if step else text for text in remarks[-1:])]
 
     def write(self, result: RunResult) -> None:
         """Write the Markdown summary, keep the one to print, and add it to the step summary of a CI job."""
         if not (self.options.summary or self.options.prints_summary or os.environ.get(STEP_SUMMARY)):
             return
-        notes, said = [*self.told, *self._notes], self.sentences(result)
-        rules = self.options.rules
         text = run_markdown(
-            result, sentences=said, verdict=self.verdict, changes=self.changes, rules=rules, notes=notes
-        )
+            result, sentences=self.sentences(result), verdict=self.verdict, changes=self.changes,
+            rules=self.options.rules, notes=[*self.told, *self._notes],
+        )  # fmt: skip
         if self.options.prints_summary:
             self.page = text
         if self.options.summary:
@@ -365,13 +336,10 @@ class Gate:
         width = max(self._run.config.get_terminal_writer().fullwidth, 40)
         lines = [line for note in self._notes for line in wrap_text(note, width, "  ")]
         if self.changes is not None:
-            loud = self._run.config.get_verbosity() >= 0
-            what = (
-                ["", *change_report.change_lines(self.changes, width), ""]
-                if loud
-                else change_report.talk_lines(self.changes, width)
-            )
-            lines = [*what, *lines]
+            if self._run.config.get_verbosity() >= 0:
+                lines = ["", *change_report.change_lines(self.changes, width), "", *lines]
+            else:
+                lines = [*change_report.talk_lines(self.changes, width), *lines]
         for line in lines:
             reporter.write_line(line)
         if self.verdict is None:

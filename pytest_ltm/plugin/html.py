@@ -6,15 +6,16 @@ import base64
 import gzip
 import json
 import os
+import re
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 import pytest
 
-from pytest_ltm._journal.result import RunResult
-from pytest_ltm._model.transcript import needle_gap
+from pytest_ltm._journal.result import RunResult, ScenarioResult
+from pytest_ltm._model.transcript import Exchange, needle_gap
 from pytest_ltm._results.run_loading import LoadedRun
 from pytest_ltm._results.text import format_distance, verdict_text
 from pytest_ltm._storage.sanitize import for_screen
@@ -29,34 +30,13 @@ from pytest_ltm.reporting.terminal import summary_lines
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
-    from typing import Any
 
-    from pytest_ltm._journal.result import ScenarioResult
-    from pytest_ltm._model.transcript import Exchange
     from pytest_ltm.plugin.report import Report
 
 
 # What the rules of our own page begin with that its charts need, too.
-_CHARTS = (
-    ".gate",
-    ".first",
-    ".standings",
-    ".trust",
-    ".band",
-    ".chart",
-    "figcaption",
-    "svg",
-    ".k",
-    ".curve",
-    ".dashed",
-    ".bar",
-    ".line",
-    ".legend",
-    ".h",
-    ".breaks",
-    ".grid",
-    ".many",
-    "table",
+_CHARTS = re.compile(
+    r"\.(gate|first|standings|trust|band|chart|k|curve|dashed|bar|line|legend|h|breaks|grid|many)|figcaption|svg|table"
 )
 
 
@@ -86,14 +66,10 @@ def embedded_summary(run: RunResult, gate: Mapping[str, Any] | None = None, repo
             report=report,
         )
     )
-    return f"{head}<style>{_chart_style()}</style>{text}"
-
-
-def _chart_style() -> str:
-    """Return the rules of our own page that charts need, for the charts alone, in its colours on a light ground."""
+    # The rules of our own page for the charts alone, in its colours on a light ground.
     colours, _, rules = read_assets(("page.css", "tables.css", "breaks.css")).removeprefix(":root {").partition("}")
-    kept = [rule for rule in rules.splitlines() if rule.startswith(_CHARTS)]
-    return "\n".join([".ltm-charts {", colours, *kept, "}"])
+    style = "\n".join([".ltm-charts {", colours, *filter(_CHARTS.match, rules.splitlines()), "}"])
+    return f"{head}<style>{style}</style>{text}"
 
 
 def packed_element(title: str, fragment: str) -> str:
@@ -122,18 +98,14 @@ def example_transcript(result: ScenarioResult, own: Sequence[Exchange], expected
         if before is not None:
             apart = format_distance(needle_gap(before, exchange), exchange.now - before.now)
             parts.append(f'<p class="ltm-gap">… {escape(apart)} later …</p>')
-        parts.append(_exchange_html(exchange, asked=exchange.number in asked))
+        kind = "ltm-talk asked" if exchange.number in asked else "ltm-talk"
+        parts.append(
+            f'<div class="{kind}">#{exchange.number} at {exchange.start:,} tokens, {exchange.now:%Y-%m-%d %H:%M}\n'
+            f"<b>{_html_text(exchange.user or 'you')}:</b> {_html_text(exchange.message)}\n"
+            f"<b>agent:</b> {_html_text(exchange.reply)}</div>"
+        )
         before = exchange
     return "".join(parts)
-
-
-def _exchange_html(exchange: Exchange, *, asked: bool) -> str:
-    kind = "ltm-talk asked" if asked else "ltm-talk"
-    return (
-        f'<div class="{kind}">#{exchange.number} at {exchange.start:,} tokens, {exchange.now:%Y-%m-%d %H:%M}\n'
-        f"<b>{_html_text(exchange.user or 'you')}:</b> {_html_text(exchange.message)}\n"
-        f"<b>agent:</b> {_html_text(exchange.reply)}</div>"
-    )
 
 
 def _html_text(value: str) -> str:
@@ -182,7 +154,12 @@ class HtmlReport:
     def __init__(self, report: Report, page: Path, own: Path | None) -> None:
         """`page`: pytest-html's file; `own`: that of `--ltm-report`, which rows and summary lead to."""
         self._report = report
-        self._own = "" if own is None else _relative_address(page, own)
+        self._own = ""
+        if own is not None:
+            try:
+                self._own = quote(Path(os.path.relpath(own.absolute(), page.absolute().parent)).as_posix())
+            except ValueError:  # on another drive
+                self._own = own.absolute().as_uri()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_table_header(self, cells: list[str]) -> None:
@@ -195,7 +172,13 @@ class HtmlReport:
         """Fill our columns from the item's properties."""
         fields: dict[str, object] = dict(getattr(report, "user_properties", ()))
         for place, name in enumerate(COLUMNS.values(), start=_PLACE):
-            text = escape(_show_cell(fields.get(name)))
+            match fields.get(name):
+                case float() as value:
+                    text = f"{value:.4g}"
+                case int() as value:
+                    text = f"{value:,}"
+                case value:
+                    text = escape(str("" if value is None else value))
             if place == _PLACE and text and self._own:
                 text = f'<a href="{escape(self._own)}#{urlencode({"ex": report.nodeid})}">{text}</a>'
             cells.insert(place, f'<td class="col-{name}">{text}</td>')
@@ -205,17 +188,3 @@ class HtmlReport:
         """Show totals, the curve over memory spans and where agents break above the rows."""
         run = self._report.result or RunResult(run_id="", conversations=())
         prefix.append(embedded_summary(run, self._report.gate_json, self._own))
-
-
-def _relative_address(page: Path, own: Path) -> str:
-    """Return the address of our report file as seen from pytest-html's page."""
-    try:
-        return quote(Path(os.path.relpath(own.absolute(), page.absolute().parent)).as_posix())
-    except ValueError:  # on another drive
-        return own.absolute().as_uri()
-
-
-def _show_cell(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    return f"{value:,}" if isinstance(value, int) else str(value if value is not None else "")

@@ -9,14 +9,14 @@ import pytest
 
 from pytest_ltm._calls.hub import OutOfTime, own_thread, own_time
 from pytest_ltm._calls.time_limits import call_within
-from pytest_ltm._engine.lane import UNWINDING, GreenBody
-from pytest_ltm._model.handle import Sheet
-from pytest_ltm._model.scenario import Ask, Say
+from pytest_ltm._engine.lane import UNWINDING, Ending, GreenBody, Lane
+from pytest_ltm._model.handle import Ltm, Sheet
+from pytest_ltm._model.scenario import Ask, Request, Say
 from pytest_ltm._model.score import UNDECIDED, Score
 from pytest_ltm._storage.errors import LtmInternalError, ScenarioError, Unmeasured
 from pytest_ltm.plugin.internals import setup as internals
 from pytest_ltm.plugin.internals.item_context import ItemContext
-from pytest_ltm.plugin.items import fixture_names
+from pytest_ltm.plugin.items import LtmItem, fixture_names
 from pytest_ltm.plugin.state import LANE, REPORTED, RUN, mark_in_body, mark_unreached, not_reached
 
 if TYPE_CHECKING:
@@ -24,11 +24,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from pytest_ltm._engine.conversation import Conversation
-    from pytest_ltm._engine.lane import Ending, Lane
     from pytest_ltm._journal.result import ScenarioResult
-    from pytest_ltm._model.handle import Ltm
-    from pytest_ltm._model.scenario import Request
-    from pytest_ltm.plugin.items import LtmItem
 
 
 T = TypeVar("T")

@@ -35,13 +35,8 @@ class LiveServer:
         reply = b""
         with suppress(OSError):
             # its stderr would run into the dots; Ctrl-C is for the run, which ends it
-            self._process = subprocess.Popen(  # noqa: S603 - our own command
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+            pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+            self._process = subprocess.Popen(command, **pipes, start_new_session=True)  # noqa: S603 - our own command
             reply = self._first_line(self._process)
         link = reply.decode("utf-8", "replace").strip()
         text = f"ltm: live at {link}" if link.startswith("http") else f"ltm: no live view: {link or 'it did not start'}"
@@ -51,7 +46,6 @@ class LiveServer:
 
     def _first_line(self, process: subprocess.Popen[bytes]) -> bytes:
         chunks: list[bytes] = []
-        assert process.stdout is not None
         reader = Thread(target=lambda: chunks.append(process.stdout.readline() if process.stdout else b""), daemon=True)
         reader.start()
         reader.join(self.PATIENCE)

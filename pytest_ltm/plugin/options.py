@@ -1,4 +1,4 @@
-"""The options and their ini twins: one table of rows; what a row's text means is what its parser makes of it.
+"""The options and their ini twins, rows of `options.json`; what a row's text means is what its parser makes of it.
 
 Data sets add rows of their own through the hook `pytest_ltm_datasets`. Values stay strings, so that they travel to
 xdist workers.
@@ -7,6 +7,8 @@ xdist workers.
 from __future__ import annotations
 
 import importlib
+import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import pytest
@@ -16,7 +18,6 @@ from pytest_ltm.datasets._dataset import one_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
     from pytest_ltm._model.suite import Suite
     from pytest_ltm.datasets import Dataset
@@ -30,10 +31,10 @@ CARRIES_UNIONS = pytest.version_tuple >= (9, 2)
 
 
 class IntegerParser:
-    """The parser of a whole number, which is at least `least`."""
+    """The parser of a whole number, which is at least `least`; an even number of votes may have no majority."""
 
-    def __init__(self, least: int | None = None) -> None:
-        self.least = least
+    def __init__(self, least: int, *, votes: bool = False) -> None:
+        self._least, self._votes = least, votes
 
     def __call__(self, text: str) -> int:
         """Return the number; ConfigurationError for any other text."""
@@ -41,8 +42,10 @@ class IntegerParser:
             number = int(text)
         except ValueError:
             raise ConfigurationError(f"{text!r} is not a whole number") from None
-        if self.least is not None and number < self.least:
-            raise ConfigurationError(f"at least {self.least}, not {number}")
+        if number < self._least:
+            raise ConfigurationError(f"at least {self._least}, not {number}")
+        if self._votes and number % 2 == 0:
+            raise ConfigurationError(f"{number} votes may be tied; use an odd number")
         return number
 
 
@@ -51,29 +54,20 @@ def parse_traces_port(text: str) -> int | None:
     return None if not text else 0 if text == "auto" else IntegerParser(1)(text)
 
 
-class SecondsParser:
-    """The parser of a finite number of seconds, 0 or more."""
-
-    def __init__(self, hint: str = "") -> None:
-        self.hint = hint
-
-    def __call__(self, text: str) -> float:
-        """Return the number; ConfigurationError for any other text."""
-        try:
-            seconds = float(text)
-        except ValueError:
-            seconds = -1.0
-        if not 0 <= seconds < float("inf"):
-            raise ConfigurationError(f"{text!r} is not a number of seconds{self.hint}")
-        return seconds
+def parse_seconds(text: str, hint: str = "") -> float:
+    """Return a finite number of seconds, 0 or more; ConfigurationError for any other text."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < float("inf"):
+        raise ConfigurationError(f"{text!r} is not a number of seconds{hint}")
+    return seconds
 
 
-def parse_votes(text: str) -> int:
-    """Return a number of votes; ConfigurationError for an even one, which may have no majority."""
-    votes = IntegerParser(1)(text)
-    if votes % 2 == 0:
-        raise ConfigurationError(f"{votes} votes may be tied; use an odd number")
-    return votes
+def parse_time_limit(text: str) -> float:
+    """Return a number of seconds, as `parse_seconds` does."""
+    return parse_seconds(text, "; 0 means no limit")
 
 
 def lazy_parser(place: str) -> Callable[[str], Any]:
@@ -86,6 +80,9 @@ def lazy_parser(place: str) -> Callable[[str], Any]:
     return parse
 
 
+DATA_SETS, ADVANCED = "data sets", "advanced"
+
+
 class Option(NamedTuple):
     """A row of the table: one `--ltm-*` option with a value, and its `ltm_*` ini twin."""
 
@@ -93,6 +90,7 @@ class Option(NamedTuple):
     metavar: str
     help: str
     default: str = ""
+    group: str = ADVANCED
     parse: Callable[[str], Any] = str
     """Returns what a text means; LtmError, without the option's name, for what means nothing."""
     many: bool = False
@@ -108,99 +106,26 @@ class Option(NamedTuple):
         return self.flag.removeprefix("--").replace("-", "_")
 
 
-OPTIONS = (
-    Option("--ltm-span", "SPAN[,SPAN...]", "memory spans in tokens, such as 2k,32k, or 'isolated'", "2k"),
-    Option("--ltm-suite", "NAME|FILE", "built-in suite, *.ltm-suite.yml file, or 'none'", "standard"),
-    Option("--ltm-data", "PATH", "file or folder of the data set that --ltm-suite names"),
-    Option("--ltm-questions", "alone|together",
-           "ask each question of a data set alone after the history, or all in one conversation (default: its paper)",
-           parse=one_of("alone", "together")),
-    Option("--ltm-definitions", "DIR", "play the definition files in DIR instead of generating examples", is_path=True),
-    Option("--ltm-language", "CODE[,CODE...]",
-           "language of scenarios and filler: en, de; en:de: told in one, asked in the other; a list: each in turn",
-           "en", lazy_parser("locales:parse_language_list")),
-    Option("--ltm-seed", "N|fresh|env:NAME",
-           "seed for everything random: a number, a fresh one, or a secret in an environment variable", "0",
-           lazy_parser("_model.plan:parse_seed")),
-    Option("--ltm-examples", "N", "examples of each scenario, overriding marker and suite", parse=IntegerParser(1)),
-    Option("--ltm-trials", "N", "fresh conversations for each agent and span, for statistics", "1", IntegerParser(1)),
-    Option("--ltm-filler", "SPEC", "filler: varied, letters, mixed, trivia, trivia:FILE or pkg.mod:factory", "varied"),
-    Option("--ltm-tokenizer", "NAME", "encoding that measures spans: cl100k_base, o200k_base, ...", "cl100k_base"),
-    Option("--ltm-scoring", "RULES", "rules of the evaluators: current, v3.5 or paper", "current",
-           one_of("current", "v3.5", "paper")),
-    Option("--ltm-count", "MODE",
-           "what counts towards spans: replies up to their message's length (capped), none (told), all; or only filler",
-           parse=one_of("capped", "told", "all", "filler")),
-    Option("--ltm-thoughts", "strip|keep",
-           "what scenarios, judges and the model see of a reply: only its speech (strip) or all of it (keep)", "strip",
-           one_of("strip", "keep")),
-    Option("--ltm-sessions", "N|every:TIME",
-           "the user comes back to a fresh agent with only its memory: N sessions in each memory span, or one every:8h",
-           "", lazy_parser("_model.schedule:parse_sessions_option")),
-    Option("--ltm-traces", "auto|PORT",
-           "receive what an agent's memory does as OpenTelemetry spans, on this port of the machine, or a free one",
-           "", parse_traces_port),
-    Option("--ltm-judge", "SPEC", "judge beyond rules: openai:MODEL[@URL], pkg.mod:Class, or none", "none"),
-    Option("--ltm-judge-votes", "N", "votes that confirm a judge's 'no'; an odd number", "3", parse_votes),
-    Option("--ltm-judge-cache", "on|off", "reuse the judge's earlier replies (on) or ask again (off)", "on",
-           one_of("on", "off")),
-    Option("--ltm-judge-canaries", "on|off", "first test the judge on three answers with known grades",
-           "on", one_of("on", "off")),
-    Option("--ltm-time", "MODE", "how time passes: simulated, jump, signal or sleep", "simulated",
-           one_of("simulated", "jump", "signal", "sleep")),
-    Option("--ltm-reply-timeout", "SECONDS", "time limit for one reply; 0: none", "300",
-           SecondsParser("; 0 means no limit")),
-    Option("--ltm-evaluator-timeout", "SECONDS",
-           "time limit for scoring an answer, and for each call of a watcher; 0: none", "60",
-           SecondsParser("; 0 means no limit")),
-    Option("--ltm-retries", "N", "times that a message is sent again after a transient fault", "4", IntegerParser(0)),
-    Option("--ltm-concurrency", "N|auto",
-           "how many conversations one process plays at once; auto: as many as suit each agent", "1",
-           lazy_parser("plugin.selection:parse_concurrency")),
-    Option("--ltm-worker-tries", "N", "xdist workers that may die at one point of a conversation before it is dropped",
-           "2", IntegerParser(1)),
-    Option("--ltm-shard", "I/N", "play shard I of N: one run divided over several machines",
-           parse=lazy_parser("plugin.selection:parse_shard")),
-    Option("--ltm-price", "[LABEL=]IN/OUT[/CACHED]", "dollars per million tokens, for an agent or for 'judge'",
-           many=True),
-    Option("--ltm-max-cost", "DOLLARS", "stop when agents and judge have cost this much; continue with --ltm-resume",
-           parse=lazy_parser("_journal.cost:read_dollars")),
-    Option("--ltm-max-tokens", "N", "stop when agents and judge have used N tokens, input and output: 200k, 1.5m",
-           parse=lazy_parser("_journal.cost:read_tokens")),
-    Option("--ltm-assume-reply", "N", "for --ltm-dry-run: tokens to assume for each reply (default: what is typical)",
-           parse=IntegerParser(1)),
-    Option("--ltm-latency", "SECONDS", "for --ltm-dry-run: time to assume for each reply", "2", SecondsParser()),
-    Option("--ltm-dir", "DIR", "where run folders are written", ".ltm", is_path=True),
-    Option("--ltm-report", "FILE.html", "write a self-contained HTML report of the run", is_path=True,
-           endings=(".html", ".htm")),
-    Option("--ltm-summary", "FILE.md", "write a Markdown summary of the run; -: print it in place of the tables",
-           is_path=True),
-    Option("--ltm-compare", "NAME|FILE|RUN", "show what changed since a baseline or another run with an equal plan"),
-    Option("--ltm-compare-plans", "WHAT",
-           "equal: require equal plans; overlapping: compare the examples that both share", "equal",
-           one_of("equal", "overlapping")),
-    Option("--ltm-compare-fail", "RULE", "fail if worse by more than this: mean:5%, p:0.05, cost:10%, ...", many=True),
-    Option("--ltm-fail-under", "RULE", "fail if a metric misses this threshold: 0.8, skill:R.mean:0.5, ...", many=True),
-)  # fmt: skip
+def _option(row: dict[str, Any]) -> Option:
+    """Return a row of the file: at most one of its `least` (and `votes`), `words` and `parser` says what it means."""
+    if "least" in row:
+        row["parse"] = IntegerParser(row.pop("least"), votes=row.pop("votes", False))
+    elif "words" in row:
+        row["parse"] = one_of(*row.pop("words"))
+    elif "parser" in row:
+        row["parse"] = lazy_parser(row.pop("parser"))
+    return Option(**{**row, "endings": tuple(row.get("endings", ()))})
+
+
+# JSON, because every session of pytest reads it, and no other format is as quick.
+_FILE: Mapping[str, Any] = json.loads(Path(__file__).with_name("options.json").read_text(encoding="utf-8"))
+OPTIONS = tuple(map(_option, _FILE["options"]))
 DEFAULTS = {option.dest: option.default for option in OPTIONS}
-DATA_SETS, ADVANCED = "data sets", "advanced"
-# What `pytest --help` shows together, the groups in this order; options in none of them are advanced.
-GROUPS: Mapping[str, tuple[str, ...]] = {
-    "run": (
-        "--ltm-agent", "--ltm", "--ltm-span", "--ltm-suite", "--ltm-examples", "--ltm-trials",
-        "--ltm-seed", "--ltm-language", "--ltm-dry-run", "--ltm-resume", "--ltm-rescore", "--ltm-live",
-    ),
-    "agents and judges": (
-        "--ltm-agent-process", "--ltm-no-probe", "--ltm-sessions", "--ltm-thoughts", "--ltm-time", "--ltm-traces",
-        "--ltm-reply-timeout", "--ltm-retries", "--ltm-concurrency", "--ltm-judge", "--ltm-judge-votes",
-    ),
-    "gate": ("--ltm-save", "--ltm-compare", "--ltm-compare-plans", "--ltm-compare-fail", "--ltm-fail-under"),
-    "reports and costs": (
-        "--ltm-dir", "--ltm-report", "--ltm-summary", "--ltm-price", "--ltm-max-cost", "--ltm-max-tokens",
-    ),
-    DATA_SETS: ("--ltm-data", "--ltm-questions", "--ltm-definitions"),
-    ADVANCED: (),
-}  # fmt: skip
+# Those without a twin of the same kind: what starts a run, and switches, which have no metavar. None is the default of
+# the one switch that has a twin, which speaks if nobody gives the option.
+_PLAIN: Mapping[str, Mapping[str, Any]] = {row["flag"]: row for row in _FILE["plain"]}
+# What `pytest --help` shows together, the groups in this order.
+GROUPS: tuple[str, ...] = tuple(_FILE["groups"])
 
 
 class OptionTable:
@@ -219,9 +144,16 @@ class OptionTable:
             raise ConfigurationError(f"two plugins have a data set {dataset.name!r}")
         self.datasets[dataset.name] = dataset
         for option in () if dataset.family else dataset.options:
-            row = Option(dataset.flag(option.name), option.metavar, option.help, option.default, is_path=option.is_path)
+            row = Option(
+                dataset.flag(option.name),
+                option.metavar,
+                option.help,
+                option.default,
+                DATA_SETS,
+                is_path=option.is_path,
+            )
             self.rows[row.dest] = row
-            _add_option(self.parser, row, DATA_SETS)
+            _add_option(self.parser, row)
 
 
 NAME = "ltm-options"
@@ -232,46 +164,13 @@ def option_table(config: pytest.Config) -> OptionTable:
     return cast("OptionTable", config.pluginmanager.get_plugin(NAME))
 
 
-_WITH_VALUES = {
-    "--ltm-agent": ("SPEC[,SPEC...]", """\
-agent under test: full, window:8k, echo, silent (bundled: no key, no network), pkg.mod:Class, pkg.mod:function,
-a name from the ini value ltm_agents, or a spec for the hook pytest_ltm_make_agent; several with commas or by
-repeating the option; NAME=SPEC gives it a label. Starts an LTM run: only LTM scenarios are run."""),
-    "--ltm-resume": ("latest|RUN", """\
-resume an interrupted run (its ID, its folder or 'latest') with its original agents, options and paths;
-recorded messages are not sent again"""),
-    "--ltm-rescore": ("latest|RUN", """\
-score a recorded run again (its ID, its folder or 'latest') with the current evaluators, scoring rules and judge;
-no agent is called, and the differences are printed"""),
-    "--ltm-save": ("NAME", "save the results as the baseline ltm_baselines/NAME.json in the root folder, to commit"),
-}  # fmt: skip
-_SWITCHES = {
-    "--ltm": "start an LTM run with the agents of the ini value ltm_agents",
-    "--ltm-dry-run": """\
-show the planned schedule with its tokens, time and expected cost; calls no agent or judge, writes nothing""",
-    "--ltm-live": "print a link to a local page that shows the run while it happens; needs the extra web",
-    "--ltm-agent-process": """\
-run each agent that a dotted path names in a process of its own, so that nothing it does can end or hang the run""",
-    "--ltm-no-probe": """\
-skip the isolation probe, which asks each agent, before any conversation, for what it was told in another (at most 6
-messages for each agent)""",
-}
-
-
 def add_options(parser: pytest.Parser, manager: pytest.PytestPluginManager) -> None:
     """Declare all options in groups, and their ini twins; those of data sets as their plugins come."""
     for name in GROUPS:
         parser.getgroup(f"ltm {name}", f"long-term memory (pytest-ltm), {name}")
-    for flag, (metavar, text) in _WITH_VALUES.items():
-        repeated: Any = {"action": "append", "default": []} if flag == "--ltm-agent" else {}
-        parser.getgroup(f"ltm {group_of(flag)}").addoption(
-            flag, metavar=metavar, help=text.replace("\n", " "), **repeated
-        )
-    for flag, text in _SWITCHES.items():
-        default = None if flag == "--ltm-agent-process" else False  # its ini twin speaks if nobody gives it
-        parser.getgroup(f"ltm {group_of(flag)}").addoption(
-            flag, action="store_true", default=default, help=text.replace("\n", " ")
-        )
+    for flag, row in _PLAIN.items():
+        how = {name: value for name, value in row.items() if name not in {"flag", "group"}}
+        parser.getgroup(f"ltm {row['group']}").addoption(flag, **how)
     parser.addini("ltm_agent_process", "ini twin of --ltm-agent-process", type="bool", default=False)
     for option in OPTIONS:
         _add_option(parser, option)
@@ -282,32 +181,15 @@ def add_options(parser: pytest.Parser, manager: pytest.PytestPluginManager) -> N
     manager.hook.pytest_ltm_datasets.call_historic(kwargs={"register": result.take})
 
 
-def group_of(flag: str) -> str:
-    """Return the group of an option, other than those of data sets."""
-    return next((name for name, flags in GROUPS.items() if flag in flags), ADVANCED)
-
-
-def _add_option(parser: pytest.Parser, option: Option, group: str = "") -> None:
-    default = f" (default {option.default})" if option.default else ""
-    how: Any = {"action": "append"} if option.many else {}
-    parser.getgroup(f"ltm {group or group_of(option.flag)}").addoption(
-        option.flag,
-        dest=option.dest,
-        metavar=option.metavar,
-        default=None,
-        help=(option.help + default).replace("%", "%%"),
-        **how,
-    )
-    parser.addini(option.dest, f"ini twin of {option.flag}: {option.help}", type=_ini_type(option), default=None)
-
-
-def _ini_type(option: Option) -> Any:
-    if option.many:
-        return "linelist"
-    if CARRIES_UNIONS:
-        return str | int | float
-    is_int = isinstance(option.parse, IntegerParser) or option.parse is parse_votes
-    return "int" if is_int and INI_HAS_INT else "string"
+def _add_option(parser: pytest.Parser, option: Option) -> None:
+    text = f"{option.help} (default {option.default})" if option.default else option.help
+    parser.getgroup(f"ltm {option.group}").addoption(
+        option.flag, dest=option.dest, metavar=option.metavar, help=text.replace("%", "%%"), default=None,
+        action="append" if option.many else "store",
+    )  # fmt: skip
+    is_int = INI_HAS_INT and isinstance(option.parse, IntegerParser)
+    kind: Any = "linelist" if option.many else str | int | float if CARRIES_UNIONS else "int" if is_int else "string"
+    parser.addini(option.dest, f"ini twin of {option.flag}: {option.help}", type=kind, default=None)
 
 
 def starts_ltm_run(config: pytest.Config) -> bool:
@@ -323,7 +205,7 @@ def refuse_misspelt(config: pytest.Config, parser: pytest.Parser, args: list[str
     """Raise UsageError for an option that looks like one of ours and is nobody's, with the one that is meant."""
     if not any(word.startswith("--ltm") for word in args):
         return
-    known = [*_WITH_VALUES, *_SWITCHES, *(option.flag for option in option_table(config).rows.values())]
+    known = [*_PLAIN, *(option.flag for option in option_table(config).rows.values())]
     for word in parser.parse_known_and_unknown_args(args)[1]:
         flag = word.partition("=")[0]
         if flag.startswith("--ltm"):
@@ -354,10 +236,10 @@ def refuse_idle(config: pytest.Config) -> None:
 
     A CI job that lost its agent would be green otherwise. Ini values, also `addopts`, may wait for an LTM run.
     """
-    ours = {"--ltm-save", *_SWITCHES, *(option.flag for option in option_table(config).rows.values())}
-    idle = next(
-        (word.partition("=")[0] for word in config.invocation_params.args if word.partition("=")[0] in ours), ""
-    )
+    # The others of those without a twin start an LTM run.
+    plain = {flag for flag, row in _PLAIN.items() if flag == "--ltm-save" or "metavar" not in row}
+    ours = plain | {option.flag for option in option_table(config).rows.values()}
+    idle = next((flag for word in config.invocation_params.args if (flag := word.partition("=")[0]) in ours), "")
     if idle and not config.option.help and not getattr(config.option, "version", 0):
         raise pytest.UsageError(
             f"{idle}: this is not an LTM run, so nothing would be measured. Add --ltm-agent=SPEC (such as "
@@ -404,11 +286,9 @@ def option_value(config: pytest.Config, dest: str) -> Any:
     if option.endings and not given.lower().endswith(option.endings):
         where = value_source(config, option.flag)
         raise pytest.UsageError(f"{where}: it is written as HTML, so {given!r} must end in {option.endings[0]}")
-    return (
-        path_base(config, dest) / given
-        if option.is_path
-        else name_option_in_errors(value_source(config, option.flag), lambda: option.parse(given))
-    )
+    if option.is_path:
+        return path_base(config, dest) / given
+    return name_option_in_errors(value_source(config, option.flag), lambda: option.parse(given))
 
 
 def set_by_suite(config: pytest.Config, suite: Suite | None, name: str) -> bool:
@@ -446,14 +326,14 @@ def chosen_spans(
     config: pytest.Config, suite: Suite | None, definitions: DefinitionsFolder | None
 ) -> dict[str, int | None]:
     """Return label and tokens of the spans asked for; by default those of the definitions, else 2k."""
-    none = option_or_ini(config, "ltm_span")
+    given = option_or_ini(config, "ltm_span")
     if suite is not None and set_by_suite(config, suite, "span"):
-        none = ",".join(ISOLATED if span is None else str(span) for span in suite.spans)
-    if none is None and definitions is not None and definitions.span:
-        none = str(definitions.span)
+        given = ",".join(ISOLATED if span is None else str(span) for span in suite.spans)
+    if given is None and definitions is not None and definitions.span:
+        given = str(definitions.span)
     numbers: dict[str, int | None] = {}
     where = value_source(config, "--ltm-span")
-    for part in (none or DEFAULTS["ltm_span"]).split(","):
+    for part in (given or DEFAULTS["ltm_span"]).split(","):
         label, tokens = span_of(part.strip(), where)
         if label in numbers:
             raise pytest.UsageError(f"{where}: {label} is given twice")
@@ -465,19 +345,13 @@ def span_of(text: str, where: str) -> tuple[str, int | None]:
     """Return label and tokens of a span: `32k`, `2000` or `isolated`."""
     if text == ISOLATED:
         return ISOLATED, None
-    number, factor = (text[:-1], 1_000) if text[-1:] in "kK" else (text, 1)
-    if text[-1:] in {"m", "M"}:
-        number, factor = text[:-1], 1_000_000
+    factor, cure = {"k": 1_000, "m": 1_000_000}.get(text[-1:].lower(), 1), "Write tokens as 2000, 32k or 1.5m"
     try:
-        tokens = round(float(number) * factor)
+        tokens = round(float(text if factor == 1 else text[:-1]) * factor)
     except (ValueError, OverflowError):
         hint = did_you_mean(text, [ISOLATED])
-        raise pytest.UsageError(
-            f"{where}: {text!r} is not a memory span.{hint} Write tokens as 2000, 32k or 1.5m, or 'isolated'"
-        ) from None
+        raise pytest.UsageError(f"{where}: {text!r} is not a memory span.{hint} {cure}, or 'isolated'") from None
     if tokens < 1:
-        raise pytest.UsageError(
-            f"{where}: a memory span has at least one token, not {text!r}. Write tokens as 2000, 32k or 1.5m: commas "
-            "separate spans"
-        )
+        why = f"{where}: a memory span has at least one token, not {text!r}"
+        raise pytest.UsageError(f"{why}. {cure}: commas separate spans")
     return (f"{tokens // 1_000}k" if tokens % 1_000 == 0 else str(tokens)), tokens

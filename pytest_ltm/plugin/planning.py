@@ -11,16 +11,17 @@ import pytest
 from pytest_ltm._calls.hub import sleep_here
 from pytest_ltm._model.plan import Plan, PlannedExample, compared_definition, definition_rng
 from pytest_ltm._model.scenario import LAST, Definition
-from pytest_ltm._model.tokens import token_counter
+from pytest_ltm._model.tokens import TokenCounter, token_counter
 from pytest_ltm._storage.clock import Clock, SignallingClock, SimulatedClock, WallClock
 from pytest_ltm._storage.errors import LtmError, describe_error
-from pytest_ltm.locales import ENGLISH, parse_languages
-from pytest_ltm.plugin import judging as _judging
+from pytest_ltm.fillers import filler_from_spec
+from pytest_ltm.locales import ENGLISH, Language, parse_languages
 from pytest_ltm.plugin.agents import REPLAY
 from pytest_ltm.plugin.collection import version_of
+from pytest_ltm.plugin.conversation_setup import NO_JUDGE, run_judge
 from pytest_ltm.plugin.dataset import told_in
 from pytest_ltm.plugin.item_body import PATCHING
-from pytest_ltm.plugin.items import PARAMETERS, LtmItem, fixture_names
+from pytest_ltm.plugin.items import PARAMETERS, ItemPlace, LtmItem, fixture_names
 from pytest_ltm.plugin.options import span_of
 
 if TYPE_CHECKING:
@@ -29,11 +30,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pytest_ltm._model.filler import Filler
-    from pytest_ltm._model.tokens import TokenCounter
     from pytest_ltm._model.transcript import Count
-    from pytest_ltm.datasets import ToldConversation
-    from pytest_ltm.locales import Language
-    from pytest_ltm.plugin.items import ItemPlace
     from pytest_ltm.plugin.settings import RunSettings
 
 
@@ -47,8 +44,6 @@ OPENING = (
 
 def filler_for(config: pytest.Config, settings: RunSettings, place: ItemPlace, counter: TokenCounter) -> Filler:
     """Return the filler of a conversation: the hook's, or the one that the spec names."""
-    from pytest_ltm.fillers import filler_from_spec
-
     rng = definition_rng(settings.seed.value, place.trial, "filler", "")
     made: Filler | None = config.hook.pytest_ltm_make_filler(
         config=config, spec=settings.filler, rng=rng, counter=counter
@@ -83,15 +78,19 @@ def plan_for(known: Sequence[LtmItem], settings: RunSettings) -> Planned:
             definition = _example_definition(one, settings) if settings.rescored is None else None
         except Exception as error:  # noqa: BLE001 - whatever it is, it is told
             unready[one.key] = error
-        examples.append(
-            _planned_example(one, definition, patching, talked.told, together=told_conversation is not None)
-        )
-    judge, votes = _judging.planned_judge(known[0].item.config, settings)
+        together = told_conversation is not None
+        examples.append(_planned_example(one, definition, patching, talked.told, together=together))
+    judge = run_judge(known[0].item.config)
+    opening = "" if span is None else settings.opening
+    if told_conversation is not None:
+        opening = told_conversation.opening
+    elif opening is None:
+        opening = talked.told.message(OPENING)
     plan = Plan(
         examples=tuple(examples), seed=settings.seed.recorded, trial=place.trial, span=span,
-        tokenizer=settings.tokenizer, filler=filler.configuration(), scoring=settings.scoring, judge=judge,
-        judge_votes=votes, time=settings.time,
-        opening=_opening_message(settings, told_conversation, talked.told, isolated=span is None),
+        tokenizer=settings.tokenizer, filler=filler.configuration(), scoring=settings.scoring,
+        judge=NO_JUDGE if judge is None else judge.plan_entry,
+        judge_votes=1 if judge is None else settings.judge_votes, time=settings.time, opening=opening,
         history=None if told_conversation is None else told_conversation.described,
         count=_reply_count_mode(settings, place.agent), sessions=settings.sessions, reading=settings.reading,
         questions=settings.questions,
@@ -125,16 +124,6 @@ def _reply_count_mode(settings: RunSettings, label: str) -> Count:
     return recorded_count(spec.removeprefix(REPLAY), settings.ltm_dir)
 
 
-def _opening_message(
-    settings: RunSettings, told_conversation: ToldConversation | None, language: Language, *, isolated: bool
-) -> str:
-    if told_conversation is not None:
-        return told_conversation.opening
-    if isolated:
-        return ""
-    return language.message(OPENING) if settings.opening is None else settings.opening
-
-
 def _planned_example(
     known: LtmItem, definition: Definition | None, patching: AbstractSet[str], language: Language, *, together: bool
 ) -> PlannedExample:
@@ -164,15 +153,13 @@ def _example_definition(known: LtmItem, settings: RunSettings) -> Definition | N
     module = known.item.getparent(pytest.Module)
     given = None if module is None else module.stash.get(PARAMETERS, None)
     said = {} if language == ENGLISH.code else {"language": language}
-    if given is None or settings.scoring == "current":
-        parameters = {**said, **(given or {})}
-    else:
-        parameters = {"last_wait": LAST, **said, **given}
-    made = known.marks.generate(definition_rng(settings.seed.value, place.trial, scenario, place.example), parameters)
+    published = {"last_wait": LAST} if given is not None and settings.scoring != "current" else {}
+    parameters = {**published, **said, **(given or {})}
+    generate, rng = known.marks.generate, definition_rng(settings.seed.value, place.trial, scenario, place.example)
+    made = generate(rng, parameters)
     if not isinstance(made, Definition):
         raise LtmError(
-            f"{known.marks.generate.__name__}(rng, parameters) returned a {type(made).__name__}; "
-            "expected a pytest_ltm.Definition"
+            f"{generate.__name__}(rng, parameters) returned a {type(made).__name__}; expected a pytest_ltm.Definition"
         )
     return made
 

@@ -11,9 +11,9 @@ from pytest_ltm._calls.hub import own_thread
 from pytest_ltm._results.text import clip_text, pluralize
 from pytest_ltm._storage.clock import stopwatch_seconds
 from pytest_ltm._storage.sanitize import fit_for
+from pytest_ltm.plugin.collection import expected_tokens
 from pytest_ltm.plugin.internals.item_context import worker_interactor
 from pytest_ltm.plugin.safe_output import underlying_file
-from pytest_ltm.plugin.selection import expected_tokens
 from pytest_ltm.reporting.failure import live_line, progress_line
 
 if TYPE_CHECKING:
@@ -169,9 +169,8 @@ class Progress:
         board = self._board = self._board or Board(self._writer)
         most = max(shutil.get_terminal_size().lines - ROOM, 1)
         lines = [progress_line(**state, width=board.width) for _, state in sorted(self._states.items())]
-        further = len(lines) - most + self._left if len(lines) > most else self._left
-        rest = [f"and {pluralize(further, 'further conversation')}"] if further else []
-        board.draw([*lines[:most], *rest])
+        further = max(len(lines) - most, 0) + self._left
+        board.draw([*lines[:most], *[f"and {pluralize(further, 'further conversation')}"] * bool(further)])
 
     def announce(self, text: str) -> None:
         """Show what goes on before the first conversation; workers keep it to themselves."""

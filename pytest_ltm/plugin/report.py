@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from contextlib import suppress
+from contextlib import closing, suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,17 @@ from pytest_ltm._engine.recording_folder import JOURNAL, TIMINGS
 from pytest_ltm._journal import amendments as _amendments
 from pytest_ltm._journal.result import RunResult, at_span, lost_examples, misjudged_checks, why_unmeasured
 from pytest_ltm._journal.run_file import SUMMARY, conversations_in, cut_short, newest_first
-from pytest_ltm._journal.timings import Began, Ended, Retry, Timing, Timings, load_all_timings, wall_seconds
+from pytest_ltm._journal.timings import (
+    Began,
+    Ended,
+    JudgeTime,
+    Retry,
+    Timing,
+    Timings,
+    iter_timings,
+    load_all_timings,
+    wall_seconds,
+)
 from pytest_ltm._language.lists import first_and_rest
 from pytest_ltm._results.gate.verdict import UNMEASURABLE
 from pytest_ltm._results.run_loading import prechecks_in, results_in, suite_of
@@ -27,26 +37,18 @@ from pytest_ltm._storage.sanitize import escape_unprintable, for_screen
 from pytest_ltm.agents._hidden import can_hide_folders
 from pytest_ltm.agents._profile import spec_within
 from pytest_ltm.plugin import dataset as _dataset
-from pytest_ltm.plugin import judging as _judging
 from pytest_ltm.plugin import options as _options
-from pytest_ltm.plugin.gate import DECIDED
+from pytest_ltm.plugin.conversation_setup import NO_JUDGE
+from pytest_ltm.plugin.gate import DECIDED, Gate
 from pytest_ltm.plugin.internals.setup import say_body_in_junit
 from pytest_ltm.plugin.state import agents_traceback, is_in_body, is_unreached
+from pytest_ltm.reporting import terminal as _terminal
 from pytest_ltm.reporting.summary import summary_json, write_summary, write_verdicts
-from pytest_ltm.reporting.terminal import (
-    failing_lines,
-    first_reason,
-    rescored_details,
-    rescored_sentence,
-    summary_lines,
-    user_lines,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from pytest_ltm._journal.result import ConversationName, ConversationResult, Pace
-    from pytest_ltm.plugin.gate import Gate
+    from pytest_ltm._journal.result import ConversationName, ConversationResult
     from pytest_ltm.plugin.session import LtmRun
 
 
@@ -79,21 +81,26 @@ class Report:
 
     def pytest_report_header(self, config: pytest.Config) -> list[str]:
         """Say what is about to be run, so that a newcomer understands it and anyone can repeat it."""
-        settings = self._run.settings
+        run, settings, option = self._run, self._run.settings, config.option
         suite = settings.suite.title if settings.suite else "none"
         lines = [
             *self._agents_header(),
             f"ltm: memory spans (tokens): {', '.join(settings.spans)}; suite: {suite}",
             f"ltm: seed: {settings.seed}; trials: {settings.trials}; time: {settings.time}; filler: {settings.filler}",
             f"ltm: tokenizer: {settings.tokenizer}; scoring: {settings.scoring}",
+            *[f"ltm: sessions: {settings.sessions}"] * bool(settings.sessions),
         ]
-        if settings.sessions:
-            lines.append(f"ltm: sessions: {settings.sessions}")
-        lines += self._set_by_suite()
-        if settings.judge != _judging.NONE:
+        if settings.suite and settings.suite.lines:  # which of its settings hold, and which stand there in vain
+            held = {name: _options.set_by_suite(config, settings.suite, name) for name in settings.suite.lines}
+            said = (
+                f"{name} (line {line}{'' if held[name] else ', but the command line wins'})"
+                for name, line in settings.suite.lines.items()
+            )
+            lines.append(f"ltm: set by {Path(settings.suite.path).name}: {', '.join(said)}")
+        if settings.judge != NO_JUDGE:
             lines.append(f"ltm: judge: {settings.judge}; votes on a 'no': {settings.judge_votes}")
-        if self._run.plays:
-            lines.append(f"ltm: run folder: {self._run.folder.shown()}")
+        if run.plays:
+            lines.append(f"ltm: run folder: {run.folder.shown()}")
         lines += self._warnings()
         if settings.shard is not None:
             lines.append(f"ltm: shard: {settings.shard.number} of {settings.shard.of}")
@@ -101,41 +108,28 @@ class Report:
             lines += _dataset.dataset_header(settings.dataset, config.get_verbosity())
         if settings.definitions is not None:
             lines.append(f"ltm: definitions: {settings.definitions.path}")
-        if any(getattr(config.option, name, None) for name in ("reruns", "retries", "force_flaky")):
+        if any(getattr(option, name, None) for name in ("reruns", "retries", "force_flaky")):
             lines.append("ltm: scenarios are never rerun: a second try would be another conversation")
-        if config.pluginmanager.hasplugin("repeat") and getattr(config.option, "count", 1) > 1:
+        if config.pluginmanager.hasplugin("repeat") and getattr(option, "count", 1) > 1:
             lines.append("ltm: --count repeats scenarios within a conversation; --ltm-trials=N repeats conversations")
-        if config.pluginmanager.hasplugin("pytest-split") and getattr(config.option, "splits", None):
+        if config.pluginmanager.hasplugin("pytest-split") and getattr(option, "splits", None):
             lines.append("ltm: --splits takes scenarios out of conversations; --ltm-shard=I/N keeps them whole")
         return [*lines, *self._gate.header()]
 
     def _agents_header(self) -> list[str]:
         sources, agents = self._run.sources.items(), self._run.settings.agents
         named = [f"{one.label} ({one.spec})" if one.label != one.spec else one.label for one in agents]
+        people = [label for label, source in sources if spec_within(source).startswith("human:web")]
         apart = ", ".join(label for label, source in sources if source.apart)
         can = "can read the run folder: keep --ltm-dir where its user cannot"
         reach = "cannot read the run folder" if can_hide_folders() else can
+        link = "`ltm serve` in another terminal shows the link to answer at"
         return [
             f"ltm: agents: {', '.join(named)}",
             *(f"ltm: {label} replies by {source.calls}()" for label, source in sources if source.calls),
-            *(
-                f"ltm: {label} is a person: `ltm serve` in another terminal shows the link to answer at"
-                for label, source in sources
-                if spec_within(source).startswith("human:web")
-            ),
+            *(f"ltm: {label} is a person: {link}" for label in people),
             *[f"ltm: {apart} {reach}"] * bool(apart),
         ]
-
-    def _set_by_suite(self) -> list[str]:
-        """Return which settings of the run its suite file decides, and which stand there in vain."""
-        suite, config = self._run.settings.suite, self._run.config
-        if suite is None or not suite.lines:
-            return []
-        lines = [
-            f"{name} (line {line}{'' if _options.set_by_suite(config, suite, name) else ', but the command line wins'})"
-            for name, line in suite.lines.items()
-        ]
-        return [f"ltm: set by {Path(suite.path).name}: {', '.join(lines)}"]
 
     def _warnings(self) -> list[str]:
         """Return what should be known before this run."""
@@ -165,11 +159,11 @@ class Report:
                 except OSError as error:
                     raise pytest.UsageError(f"{flag}: cannot write {str(path)!r}: {error.strerror or error}") from error
         terminal: Any = self._run.config.pluginmanager.get_plugin("terminalreporter")
-        if terminal is not None and self._run.config.get_verbosity() == 0:
+        verbosity = 1 if terminal is None else self._run.config.get_verbosity()
+        if verbosity == 0:
             terminal.showfspath = False  # the examples of all files take turns: each would begin another line
-        if terminal is not None and self._run.plays and self._run.config.get_verbosity() < 0:
-            for line in self._warnings():
-                terminal.write_line(line, yellow=True)
+        for line in self._warnings() if self._run.plays and verbosity < 0 else ():
+            terminal.write_line(line, yellow=True)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> Any:
@@ -214,47 +208,58 @@ class Report:
         if not by_a_person and session.exitstatus == pytest.ExitCode.INTERRUPTED:
             session.exitstatus = UNMEASURABLE
         if session.exitstatus in DECIDED and not (session.shouldfail or session.shouldstop):
-            self._unplayed = self._count_unplayed()
+            planned = self._run.expected()
+            missing = max(planned - len(self._reported), 0)
+            self._unplayed = f"{missing:,} of {pluralize(planned, 'example')} never ended" * bool(missing)
         if is_gone := not self._run.folder.path.is_dir():
             self._unplayed = f"{self._run.folder.shown()} was deleted: there are no results, and nothing to resume"
-        self._mark_unplayed(session)
+        is_over = session.exitstatus in {*DECIDED, UNMEASURABLE}
+        if self._unplayed and is_over:
+            session.exitstatus = UNMEASURABLE
         if is_gone:
             return
-        if session.exitstatus in {*DECIDED, UNMEASURABLE}:
-            self._complete_judge_checks()
+        canaries = self._run.config.pluginmanager.get_plugin("ltm-canaries")
+        if is_over and canaries:
+            canaries.complete_checks()
         result = self.result = self._read()
         if not result.conversations:
             return
         self._gate.finish(result, int(session.exitstatus))
-        settings = self._run.settings
-        summary = summary_json(
-            result,
-            pytest_ltm_version=version("pytest-ltm"),
-            seed=settings.seed.recorded,
-            plan=settings.describe_settings(),
-            wall_seconds=self._wall_seconds(),
-            **self._gate.json(),
-            **self._rescored(result),
-        )
-        try:
-            write_verdicts(self._run.folder.path, result)
-            write_summary(self._run.folder.path / SUMMARY, summary)
-            self._page = self._write_page()
-        except (DiskFault, OSError) as fault:  # the results are there, and the tables can still be shown
-            self._page = one_line(str(fault))
+        self._write(result)
         self._gate.write(result)
         session.exitstatus = self._gate.status(int(session.exitstatus))
         if session.exitstatus in DECIDED and self._lost(result):
             session.exitstatus = UNMEASURABLE
 
-    def _mark_unplayed(self, session: pytest.Session) -> None:
-        if self._unplayed and session.exitstatus in {*DECIDED, UNMEASURABLE}:
-            session.exitstatus = UNMEASURABLE
+    def _write(self, result: RunResult) -> None:
+        """Write the verdicts, the summary and the report file, from which all other reports are made."""
+        settings, folder, rescored = self._run.settings, self._run.folder.path, {}
+        if rescoring := self._run.config.pluginmanager.get_plugin("ltm-rescoring"):
+            came_to = rescoring.compare(result)
+            rescored = {"rescored": came_to.to_json()}
+            self._gate.told = [_terminal.rescored_sentence(came_to), *_terminal.rescored_details(came_to)]
+        self._note(Ended(seconds=round(stopwatch_seconds() - self._began, 3)))
+        parts, _ = load_all_timings(folder / TIMINGS)  # also of what was resumed
+        seen = [timing.at for held in self._timed.values() for timing in held if timing.at is not None]
+        summary = summary_json(
+            result, pytest_ltm_version=version("pytest-ltm"), seed=settings.seed.recorded,
+            plan=settings.describe_settings(), wall_seconds=round(wall_seconds(parts, seen), 3),
+            **self._gate.json(), **rescored,
+        )  # fmt: skip
+        try:
+            write_verdicts(folder, result)
+            write_summary(folder / SUMMARY, summary)
+            if settings.report is not None:
+                from pytest_ltm.reporting.html import build_report
 
-    def _count_unplayed(self) -> str:
-        planned = self._run.expected()
-        missing = planned - len(self._reported)
-        return f"{missing:,} of {pluralize(planned, 'example')} never ended" if missing > 0 else ""
+                page = _options.option_text(self._run.config, "ltm_report")
+                try:
+                    build_report([folder], settings.report)
+                except LtmError as error:
+                    page = str(error)
+                self._page = f"report: {one_line(page)}"
+        except (DiskFault, OSError) as fault:  # the results are there, and the tables can still be shown
+            self._page = one_line(str(fault))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -277,46 +282,48 @@ class Report:
                 terminalreporter.write_sep("_", "ERROR in the agent", red=True, bold=True)
                 terminalreporter.write_line(escape_unprintable(traceback))
             if self._gate.page:
-                terminalreporter.write_line("\n".join([for_screen(self._gate.page), *[self._page] * bool(self._page)]))
+                terminalreporter.write_line("\n".join(filter(None, [for_screen(self._gate.page), self._page])))
             else:
                 self._show_tables(self.result, terminalreporter)
             if (why := self._why_unmeasurable(self.result)) and self._gate.verdict is None:
                 text = f"unmeasurable (exit status {UNMEASURABLE}): {why}"
-                for line in wrap_text(text, self._run.config.get_terminal_writer().fullwidth, "  "):
+                for line in wrap_text(text, config.get_terminal_writer().fullwidth, "  "):
                     terminalreporter.write_line(line, yellow=True)
         elif self._unplayed:
             terminalreporter.write_line(f"unmeasurable (exit status {UNMEASURABLE}): {self._unplayed}", yellow=True)
 
     def _why_unmeasurable(self, result: RunResult) -> str:
         """Return why the result cannot be measured; with the first reason under -q, else it is below the table."""
-        ended = f"ended by {self._run.ended_by}" if self._run.ended_by else ""
-        why = ended or self._unplayed or self._lost(result)
-        if self._run.disk_is_gone:
-            why = "records could not be written to disk"
+        why = "records could not be written to disk" if self._run.disk_is_gone else ""
+        why = why or (self._run.ended_by and f"ended by {self._run.ended_by}") or self._unplayed or self._lost(result)
         brief = self._run.config.get_verbosity() < 0 and not misjudged_checks(result)
-        reason = first_reason(result) if brief else ""
+        reason = _terminal.first_reason(result) if brief else ""
         return why if not why or not reason or reason.endswith(why) else f"{why}; the first: {reason}"
 
     def _show_tables(self, result: RunResult, terminalreporter: Any) -> None:
-        config = self._run.config
-        if config.get_verbosity() >= 0:
+        width, verbosity = self._run.config.get_terminal_writer().fullwidth, self._run.config.get_verbosity()
+        notes, judged = list[str](), list[str]()
+        if any(row.judge_calls for row in result.scenarios):
+            times = (
+                one for path in self._run.folder.path.glob(f"*/{TIMINGS}") for one in iter_timings(path, JudgeTime)
+            )
+            judged = _terminal.judge_lines(result, [one.cost_usd for one in times if one.remembered])
+        if verbosity >= 0:
             terminalreporter.write_sep("=", "long-term memory")
-        width, colored = config.get_terminal_writer().fullwidth, terminalreporter.hasmarkup
-        # else they are notes below the table
-        notes = [*self._alone(result.conversations), *mishap_sentences(result.conversations)]
-        alone = notes if config.get_verbosity() < 0 else []
+        else:  # elsewhere they stand below the table
+            notes = [*self._alone(result.conversations), *mishap_sentences(result.conversations)]
         for line in (
-            *summary_lines(result, width=width, verbosity=config.get_verbosity(), color=colored),
-            *(line for text in alone for line in wrap_text(f"note: {text}", width, "      ")),
-            *_judging.judge_summary_lines(result, self._run.folder.path),
-            *user_lines(result),
-            *[self._page] * bool(self._page),
+            *_terminal.summary_lines(result, width=width, verbosity=verbosity, color=terminalreporter.hasmarkup),
+            *(line for text in notes for line in wrap_text(f"note: {text}", width, "      ")),
+            *judged,
+            *_terminal.user_lines(result),
+            *filter(None, [self._page]),
         ):
             terminalreporter.write_line(line)
         self._gate.show(terminalreporter)
-        for line in self._gate.sentences(result) if config.get_verbosity() >= 0 else ():
-            for part in wrap_text(line, width, "  "):
-                terminalreporter.write_line(part, bold=True)
+        sentences = self._gate.sentences(result) if verbosity >= 0 else []
+        for part in (part for sentence in sentences for part in wrap_text(sentence, width, "  ")):
+            terminalreporter.write_line(part, bold=True)
 
     def _lost(self, result: RunResult) -> str:
         """Return why the result cannot be measured: somebody else than memory took scores away, or nothing has one."""
@@ -324,30 +331,6 @@ class Report:
         if self._unreached > sum(row.infrastructure for row in rows):
             return f"{lost_examples(self._unreached, len(rows))}, not through memory"
         return why_unmeasured(result) if rows else ""
-
-    def _rescored(self, result: RunResult) -> dict[str, Any]:
-        rescoring = self._run.config.pluginmanager.get_plugin("ltm-rescoring")
-        if rescoring is None:
-            return {}
-        came_to = rescoring.compare(result)
-        self._gate.told = [rescored_sentence(came_to), *rescored_details(came_to)]
-        return {"rescored": came_to.to_json()}
-
-    def _write_page(self) -> str:
-        path, given = self._run.settings.report, _options.option_text(self._run.config, "ltm_report")
-        if path is None:
-            return ""
-        from pytest_ltm.reporting.html import build_report
-
-        try:
-            build_report([self._run.folder.path], path)
-        except LtmError as error:
-            return f"report: {one_line(str(error))}"
-        return f"report: {one_line(given)}"
-
-    def _complete_judge_checks(self) -> None:
-        if canaries := self._run.config.pluginmanager.get_plugin("ltm-canaries"):
-            canaries.complete_checks()
 
     def _read(self) -> RunResult:
         matching, notices = results_in(self._run.folder.path)
@@ -359,44 +342,32 @@ class Report:
         settings = self._run.settings
         legend = getattr(settings.dataset, "legend", ())  # what a data set says to readers of its scores
         deaths = getattr(self._run.config.pluginmanager.get_plugin("ltm-xdist"), "notices", ())
-        played = (*deaths, *self._run.notices)
         unplayed = settings.definitions and sorted(set(settings.definitions.examples) - self._run.scenario_names)
         left_out = [f"skipped: no scenario here plays the definitions of {', '.join(unplayed)}"] if unplayed else []
         agents, spans = [agent.label for agent in settings.agents], list(settings.spans)
         held = [each.result for each in matching]
         held.sort(key=lambda one: (agents.index(one.agent), spans.index(one.span_label), one.trial))
-        untimed, mishaps = self._untimed(), tuple(mishap_sentences(held))
-        result = RunResult(
-            run_id=self._run.folder.name,
-            conversations=tuple(held),
-            folder=self._run.folder.shown(),
-            notices=(
-                *legend,
-                *notices,
-                *left_out,
-                *settings.scenarios_left_out(),
-                *played,
-                *self._alone(held),
-                *untimed,
-                *self._sent_again(),
-                *mishaps,
-            ),
-            paces=self._paces(),
-            prechecks=prechecks_in(self._run.folder.path),
-            suite=suite_of(settings.describe_settings()),
-            trust=self._trust(held),
-        )
-        return _amendments.apply_amendments(result, amendments)
-
-    def _trust(self, held: Sequence[ConversationResult]) -> str:
-        settings = self._run.settings
+        untimed, prechecks = self._untimed(), prechecks_in(self._run.folder.path)
+        entries: dict[tuple[str, str], list[Timing]] = defaultdict(list)
+        for name, timed in self._timed.items():
+            entries[name.agent, name.span] += timed
         made = settings.definitions is None and settings.dataset is None
-        return trust_sentence(
+        trust = trust_sentence(
             {label: source.place for label, source in self._run.sources.items() if source.place},
             settings.seed.publicity if made and settings.suite else "",
             has_judge=any(row.judge_calls for one in held for row in one.scenarios),
-            prechecks=prechecks_in(self._run.folder.path),
+            prechecks=prechecks,
         )
+        all_notices = [
+            *legend, *notices, *left_out, *settings.scenarios_left_out(), *deaths, *self._run.notices,
+            *self._alone(held), *untimed, *self._sent_again(), *mishap_sentences(held),
+        ]  # fmt: skip
+        run, suite = self._run.folder, suite_of(settings.describe_settings())
+        result = RunResult(
+            run_id=run.name, conversations=tuple(held), folder=run.shown(), notices=tuple(all_notices),
+            paces=agent_paces(entries), prechecks=prechecks, suite=suite, trust=trust,
+        )  # fmt: skip
+        return _amendments.apply_amendments(result, amendments)
 
     def _alone(self, held: Sequence[ConversationResult]) -> list[str]:
         """Return a sentence if conversations were played without scenarios that belong to them."""
@@ -411,30 +382,13 @@ class Report:
         return [f"{many} {why}: {few}, so its scores do not compare with a full run"]
 
     def _note(self, timing: Began | Ended) -> None:
-        with suppress(DiskFault, OSError):
-            timings = Timings.resuming(self._run.folder.path / TIMINGS)
-            try:
-                timings.write(timing)
-            finally:
-                timings.close()
-
-    def _wall_seconds(self) -> float:
-        """Return what all parts of the run took; this one ends here."""
-        self._note(Ended(seconds=round(stopwatch_seconds() - self._began, 3)))
-        parts, _ = load_all_timings(self._run.folder.path / TIMINGS)
-        seen = [timing.at for held in self._timed.values() for timing in held if timing.at is not None]
-        return round(wall_seconds(parts, seen), 3)
+        with suppress(DiskFault, OSError), closing(Timings.resuming(self._run.folder.path / TIMINGS)) as timings:
+            timings.write(timing)
 
     @property
     def agent_seconds(self) -> float:
         """What the agents took for their replies."""
-        return sum(one.asking.total for one in self._paces() if one.asking is not None)
-
-    def _paces(self) -> tuple[Pace, ...]:
-        entries: dict[tuple[str, str], list[Timing]] = defaultdict(list)
-        for name, timed in self._timed.items():
-            entries[name.agent, name.span] += timed
-        return agent_paces(entries)
+        return sum(one.asking.total for one in self.result.paces if one.asking is not None) if self.result else 0.0
 
     def _untimed(self) -> list[str]:
         """Read what was timed; return what cannot be read of it: nothing depends on that but seconds."""
@@ -447,14 +401,13 @@ class Report:
         return [f"{why}: seconds are summed over the rest" for why in few]
 
     def _sent_again(self) -> list[str]:
-        texts: list[str] = []
-        for name, timed in self._timed.items():
-            repeated = [retry.exchange for retry in timed if isinstance(retry, Retry)]
-            if repeated:
-                sent, tried = pluralize(len(set(repeated)), "message"), pluralize(len(repeated), "failed attempt")
-                where = at_span(name.agent, name.span)
-                texts.append(f"{where}: {sent} sent again after {tried}: see 'retry' in {TIMINGS}")
-        return texts
+        again = {name: [one.exchange for one in held if isinstance(one, Retry)] for name, held in self._timed.items()}
+        return [
+            f"{at_span(name.agent, name.span)}: {pluralize(len(set(repeated)), 'message')} sent again after "
+            f"{pluralize(len(repeated), 'failed attempt')}: see 'retry' in {TIMINGS}"
+            for name, repeated in again.items()
+            if repeated
+        ]
 
 
 _NAMED = 3
@@ -503,7 +456,7 @@ class Brevity:
             for name in shadows:
                 delattr(reporter, name)
         if brief and self._report.result is not None and option.reportchars == _LISTING:
-            for line in failing_lines(self._report.result, config.get_terminal_writer().fullwidth):
+            for line in _terminal.failing_lines(self._report.result, config.get_terminal_writer().fullwidth):
                 reporter.write_line(line)
             shown = ", --tb=short shows them" * (option.tbstyle == _AUTO)
             reporter.write_line(f"{pluralize(failed, 'failure')}: -rf lists them{shown}")

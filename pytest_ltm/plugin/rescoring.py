@@ -10,44 +10,32 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import pytest
 from msgspec import structs
 
+from pytest_ltm._engine import verdict_changes as _changes
 from pytest_ltm._engine.port import RecordedAgent
 from pytest_ltm._engine.recording_folder import JOURNAL, RESULTS, TIMINGS
 from pytest_ltm._engine.rescore import NO_USER, Playback, RecordScript, plan_of, recorded_plan
-from pytest_ltm._engine.verdict_changes import (
-    Rescored,
-    compare_scorings,
-    ending_of,
-    ending_told,
-    judge_spec,
-    plan_differences,
-    recorded_result,
-    recorded_rows,
-    rescored_plan,
-    setting_differences,
-)
 from pytest_ltm._journal import amendments as _amendments
 from pytest_ltm._journal import events
 from pytest_ltm._journal.events import Journal
 from pytest_ltm._journal.fold import ConversationRecord
-from pytest_ltm._journal.result import KeptVerdict, write_results
+from pytest_ltm._journal.result import (
+    ConversationName,
+    ConversationResult,
+    KeptVerdict,
+    RunResult,
+    ScenarioResult,
+    write_results,
+)
 from pytest_ltm._journal.run_file import read_run_file
 from pytest_ltm._journal.timings import Timings
-from pytest_ltm._model.agent import Capabilities
-from pytest_ltm._model.plan import compared_definition
+from pytest_ltm._model.agent import Capabilities, Reply
+from pytest_ltm._model.plan import Plan, compared_definition
 from pytest_ltm._results.text import wrap_text
 from pytest_ltm._storage.errors import JudgeError, LtmError, UserError
 from pytest_ltm._storage.locks import lock_holder
 from pytest_ltm._storage.secrets import redact_secrets
-from pytest_ltm.plugin import judging as _judging
-from pytest_ltm.plugin.conversation_setup import (
-    ConversationMode,
-    OpenConversation,
-    hidden_checks,
-    judge_for,
-    users_for,
-    write_plan,
-)
-from pytest_ltm.plugin.items import LTM_ITEM, items_by_conversation
+from pytest_ltm.plugin import conversation_setup as _setup
+from pytest_ltm.plugin.items import LTM_ITEM, LtmItem, items_by_conversation
 from pytest_ltm.plugin.planning import plan_for, regenerate_definitions
 from pytest_ltm.plugin.resume_command_line import RESCORE, resume_identity
 from pytest_ltm.reporting.terminal import rescored_lines
@@ -65,11 +53,8 @@ if TYPE_CHECKING:
     from pytest_ltm._model.judge import Inquiry
     from pytest_ltm._model.plan import Plan
     from pytest_ltm._model.simulated_user import UserQuestion
-    from pytest_ltm._storage.locks import FolderLock
     from pytest_ltm.judges._connection import JudgeConnection
-    from pytest_ltm.plugin.conversation_setup import ConversationInputs, KnownAnswers
     from pytest_ltm.plugin.item_body import ItemBody
-    from pytest_ltm.plugin.items import LtmItem
     from pytest_ltm.plugin.session import LtmRun
     from pytest_ltm.users._user_connection import UserConnection
 
@@ -83,7 +68,7 @@ class Rescoring:
         self._run, self._source = run, source
         self._holder = ""
         """Who is still writing it."""
-        self.came_to: Rescored | None = None
+        self.came_to: _changes.Rescored | None = None
         """The result, once the run is over."""
         self._made_anew: dict[str, str] = {}
         """By conversation and example, how its definition is generated now, where that is not as recorded."""
@@ -102,7 +87,7 @@ class Rescoring:
         try:
             recorded = read_run_file(self._source).settings
             nothing = [] if any(self._source.glob(f"*/{JOURNAL}")) else ["It holds no recorded conversation."]
-            self._refuse(nothing or setting_differences(recorded, resume_identity(self._run.settings)))
+            self._refuse(nothing or _changes.setting_differences(recorded, resume_identity(self._run.settings)))
             with contextlib.suppress(OSError):  # a folder that may only be read
                 self._holder = lock_holder(self._source)
             if _amendments.read_amendments(self._source):
@@ -120,13 +105,18 @@ class Rescoring:
             groups = items_by_conversation(item.stash[LTM_ITEM] for item in items).values()
             self._refuse([problem for group in groups for problem in self._problems(group)])
 
-    def compare(self, result: RunResult) -> Rescored:
+    def compare(self, result: RunResult) -> _changes.Rescored:
         """Return what moved; `result`: the run's result, amended."""
         after = [row for row in result.scenarios if row.cause != "not reached"]
-        before = list(_rows_of(self._source))
+        journals = sorted(self._source.glob(f"*/{JOURNAL}"))
+        before = [row for path in journals for row in _changes.recorded_rows(path.parent)]
         kept = {f"{held.name} {one.example}": one.why for held in result.conversations for one in held.kept}
-        plans = {name: self._plans(name.folder) for name in {row.conversation for row in after}}
-        came_to = compare_scorings(self._source.name, before, after, plans=plans, kept=kept)
+        folders = self._source, self._run.folder.path
+        plans: dict[ConversationName, tuple[Plan, ...]] = {}
+        for name in {row.conversation for row in after}:
+            held = (_plan_in(folder / name.folder / JOURNAL) for folder in folders)
+            plans[name] = tuple(plan for plan in held if plan is not None)
+        came_to = _changes.compare_scorings(self._source.name, before, after, plans=plans, kept=kept)
         self.came_to = structs.replace(came_to, definitions=self._made_anew)
         return self.came_to
 
@@ -144,10 +134,6 @@ class Rescoring:
             for line in wrap_text(later, width, "  "):
                 terminalreporter.write_line(line, yellow=True)
 
-    def _plans(self, name: str) -> tuple[Plan, ...]:
-        plans = (_plan_in(folder / name / JOURNAL) for folder in (self._source, self._run.folder.path))
-        return tuple(plan for plan in plans if plan is not None)
-
     def _problems(self, group: list[LtmItem]) -> list[str]:
         folder = self._source / group[0].conversation.folder
         try:
@@ -156,7 +142,7 @@ class Rescoring:
             return [f"{folder.name}: {error}"]
         if recorded is None:
             return []
-        texts = plan_differences(recorded, plan_for(group, self._run.settings).plan)
+        texts = _changes.plan_differences(recorded, plan_for(group, self._run.settings).plan)
         if not texts:
             then = {one.key: compared_definition(one.definition) for one in recorded.examples}
             self._made_anew |= {
@@ -178,11 +164,6 @@ class Rescoring:
             )
 
 
-def _rows_of(run: Path) -> Iterator[ScenarioResult]:
-    for path in sorted(run.glob(f"*/{JOURNAL}")):
-        yield from recorded_rows(path.parent)
-
-
 def _plan_in(path: Path) -> Plan | None:
     try:
         return recorded_plan(path)
@@ -195,13 +176,13 @@ def _plan_in(path: Path) -> Plan | None:
 NOT_RECORDED = "nothing is recorded of its conversation"
 
 
-class RescoredConversation(ConversationMode):
+class RescoredConversation(_setup.ConversationMode):
     """One conversation that is scored again, in a folder of its own: the record says what comes next, and answers."""
 
-    def __init__(self, given: ConversationInputs, run: Path) -> None:
+    def __init__(self, given: _setup.ConversationInputs, run: Path) -> None:
         super().__init__(given)
         self._source = run / given.folder.name
-        self._result = recorded_result(self._source)
+        self._result = _changes.recorded_result(self._source)
         self._rows = {} if self._result is None else {row.id: row for row in self._result.scenarios}
         self._playback = Playback(ConversationRecord(), ())
         self._plan: Plan | None = None
@@ -213,15 +194,15 @@ class RescoredConversation(ConversationMode):
         recorded = recorded_plan(self._source / JOURNAL)
         if recorded is None:
             return today
-        return rescored_plan(recorded, today, same_judge=self.given.settings.judge == _judging.NONE)
+        return _changes.rescored_plan(recorded, today, same_judge=self.given.settings.judge == _setup.NO_JUDGE)
 
-    def begin(self, site: ConversationFactory, lock: FolderLock) -> OpenConversation:
+    def begin(self, site: ConversationFactory) -> _setup.OpenConversation:
         """Begin a new folder, with all that is known of the agent; a reason if nothing can be said again."""
         folder, plan, playback = self.given.folder, site.plan, Playback.open_playback(self._source / JOURNAL)
         if playback is None:
-            return self.refuse(site, lock, NOT_RECORDED)
+            return self.refuse(site, NOT_RECORDED)
         self._playback, self._plan = playback, plan_of(playback.header)
-        write_plan(folder, plan)
+        _setup.write_plan(folder, plan)
         header = structs.replace(playback.header, plan=plan.to_json(), plan_fingerprint=plan.fingerprint)
         if site.clock.real and header.now is not None:
             site.clock.jump_to_recorded(header.now)
@@ -229,61 +210,53 @@ class RescoredConversation(ConversationMode):
             (folder / name).unlink(missing_ok=True)
         journal = Journal.at(folder / JOURNAL)
         journal.write(header)
-        return self._opened(site, lock, journal, Timings.at(folder / TIMINGS), header)
+        return self._opened(site, journal, Timings.at(folder / TIMINGS), header)
 
-    def refuse(self, site: ConversationFactory, lock: FolderLock, gone: str) -> OpenConversation:
+    def refuse(self, site: ConversationFactory, gone: str) -> _setup.OpenConversation:
         """Have nothing that could be said again."""
-        return self._opened(site, lock, Journal(), Timings(), gone=gone)
+        return self._opened(site, Journal(), Timings(), gone=gone)
 
     def _opened(
-        self,
-        site: ConversationFactory,
-        lock: FolderLock,
-        journal: Journal,
-        timings: Timings,
-        header: events.Header | None = None,
-        *,
+        self, site: ConversationFactory, journal: Journal, timings: Timings, header: events.Header | None = None,
         gone: str = "",
-    ) -> OpenConversation:
+    ) -> _setup.OpenConversation:  # fmt: skip
         facts = None if header is None else header.agent
-        capabilities, most = (
-            (Capabilities(facts.capabilities), facts.max_message_tokens) if facts else (Capabilities(), 1)
-        )
+        capabilities, most = (facts.capabilities, facts.max_message_tokens) if facts else ((), 1)
         self._script = script = RecordScript(self._playback, self._kept_ending)
-        known = RecordedAgent(capabilities, max(most, 1))
-        live = site.live_port(self._playback.no_agent, timings, known=known)
-        return OpenConversation(
-            script=script, port=site.recorded_port(self._playback, live),
-            journal=journal, timings=timings, lock=lock, observers=[script.skip_passed], gone=gone,
+        known = RecordedAgent(Capabilities(capabilities), max(most, 1))
+        port = site.recorded_port(self._playback, site.live_port(self._playback.no_agent, timings, known=known))
+        return _setup.OpenConversation(
+            script=script, port=port, journal=journal, timings=timings, observers=[script.skip_passed], gone=gone,
             agent_fingerprint="" if header is None else header.agent_fingerprint,
         )  # fmt: skip
 
     # --- its judge
 
-    def judge(self, opened: OpenConversation, known: KnownAnswers) -> JudgeConnection | None:
+    def judge(self, opened: _setup.OpenConversation, known: _setup.KnownAnswers) -> JudgeConnection | None:
         """Return the original judge's replies, and the current judge if there is one; None if nobody judged."""
         given = self.given
-        asked = judge_for(given, opened, known, recalled=self._recalled)
-        if asked is not None or self._plan is None or self._plan.judge == _judging.NONE:
+        asked = _setup.judge_for(given, opened, known, recalled=self._recalled)
+        if asked is not None or self._plan is None or self._plan.judge == _setup.NO_JUDGE:
             return asked
         from pytest_ltm.judges._connection import JudgeConnection
 
         return JudgeConnection(
             _no_recorded_judgement, configuration=None, cache=None, journal=opened.journal, timings=opened.timings,
             trial=str(given.place.trial), votes=self._plan.judge_votes, recalled=self._recalled,
-            checks=hidden_checks(given, known), asks_anew=False,
+            checks=_setup.hidden_checks(given, known), asks_anew=False,
         )  # fmt: skip
 
-    def users(self, opened: OpenConversation) -> UserConnection:
+    def users(self, opened: _setup.OpenConversation) -> UserConnection:
         """Return what the models of simulated users said then; nobody is asked anything else."""
-        return users_for(self.given, opened, open=self._no_user, recalled=self._said_then)
 
-    def _said_then(self, example: str, question: UserQuestion) -> events.UserModelAsked | None:
-        return self._playback.reply(events.UserModelAsked, example, question.digest, question.vote)
+        def recalled(example: str, question: UserQuestion) -> events.UserModelAsked | None:
+            return self._playback.reply(events.UserModelAsked, example, question.digest, question.vote)
 
-    def _no_user(self, _model: object, _name: str) -> NoReturn:
-        self._playback.wanted = NO_USER
-        raise UserError(NO_USER)
+        def refuse(_model: object, _name: str) -> NoReturn:
+            self._playback.wanted = NO_USER
+            raise UserError(NO_USER)
+
+        return _setup.users_for(self.given, opened, open=refuse, recalled=recalled)
 
     def _recalled(self, kind: type[A], example: str, inquiry: Inquiry) -> A | None:
         """Return the original judge's reply to that very question; None if another judge is used, or it was not asked.
@@ -291,8 +264,8 @@ class RescoredConversation(ConversationMode):
         A judge that failed is asked again, if there is one.
         """
         judge = self.given.settings.judge
-        anew = judge != _judging.NONE
-        if self._plan is None or (anew and judge_spec(self._plan) != redact_secrets(judge)):
+        anew = judge != _setup.NO_JUDGE
+        if self._plan is None or (anew and _changes.judge_spec(self._plan) != redact_secrets(judge)):
             return None
         result = self._playback.reply(kind, example, inquiry.digest, inquiry.vote)
         return None if result is not None and anew and result.fault is not None else result
@@ -314,21 +287,19 @@ class RescoredConversation(ConversationMode):
         self, talk: Conversation, result: ConversationResult, *, stopped: bool, replaying: bool
     ) -> None:
         """Write the results, as those of the agent and of the end that are recorded."""
-        header = self._playback.record.header
-        facts = None if header is None else header.agent
-        then = self._result
-        ended = result.ended
+        header, then, ended = self._playback.record.header, self._result, result.ended
         if talk.gone is not None and self._script.cut_short:
             ended = "interrupted"
         elif talk.gone is not None and then is not None and then.ended != "complete":
             ended = then.ended
         kept = tuple(KeptVerdict(example=example, why=reason) for example, reason in talk.kept.items())
-        spec = (then.agent_spec if then is not None else "") or (facts.spec if facts is not None else "")
+        spec = (then and then.agent_spec) or (header.agent.spec if header and header.agent else "")
         write_results(self.given.folder / RESULTS, replace(result, agent_spec=spec, ended=ended, kept=kept))
 
     def _kept_ending(self, example: str) -> Ending:
-        row = self._rows.get(example)
-        return ending_told(self._playback.record.example(example).verdict) if row is None else ending_of(row)
+        if example in self._rows:
+            return _changes.ending_of(self._rows[example])
+        return _changes.ending_told(self._playback.record.example(example).verdict)
 
 
 def _no_recorded_judgement(_inquiry: Inquiry) -> Reply:

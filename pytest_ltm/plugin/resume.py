@@ -8,16 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec import Struct
 
-from pytest_ltm._engine.recording_folder import (
-    JOURNAL,
-    RESULTS,
-    Recording,
-    cannot_go_on,
-    read_recording,
-    recording_differences,
-)
-from pytest_ltm._journal.prechecks import PROBE_FILE as PROBED
-from pytest_ltm._journal.result import read_results
+from pytest_ltm._engine import recording_folder as _recording
+from pytest_ltm._journal.prechecks import PROBE_FILE
+from pytest_ltm._journal.result import ConversationName, ConversationResult, read_results
 from pytest_ltm._journal.run_file import conversations_in, read_run_file
 from pytest_ltm._results.text import one_line, pluralize, wrap_text
 from pytest_ltm._storage.errors import AgentError, LtmError
@@ -33,8 +26,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from pytest_ltm._journal.result import ConversationName, ConversationResult, ScenarioResult
-    from pytest_ltm.plugin.items import LtmItem
     from pytest_ltm.plugin.report import Report
     from pytest_ltm.plugin.session import LtmRun
 
@@ -42,7 +33,7 @@ if TYPE_CHECKING:
 class Begun(Struct, frozen=True):
     """What is recorded in a run's folder, by conversation."""
 
-    recordings: Mapping[ConversationName, Recording | None]
+    recordings: Mapping[ConversationName, _recording.Recording | None]
     """None where not even the header is whole, or the journal is damaged."""
     stuck: Mapping[ConversationName, str]
     """Why an unfinished conversation cannot be resumed, by its name."""
@@ -50,9 +41,18 @@ class Begun(Struct, frozen=True):
     @classmethod
     def read_begun_run(cls, run: Path) -> Self:
         """Read a run's folder; only journals of this version can be resumed."""
-        known = {name: _read_recording(path.parent) for name, path in conversations_in(run, JOURNAL).items()}
-        recordings = {name: recording for name, (recording, _) in known.items()}
-        return cls(recordings, {name: reason for name, (_, reason) in known.items() if reason})
+        recordings: dict[ConversationName, _recording.Recording | None] = {}
+        stuck: dict[ConversationName, str] = {}
+        for name, path in conversations_in(run, _recording.JOURNAL).items():
+            recordings[name] = None
+            try:
+                one = recordings[name] = _recording.read_recording(path)
+                why = "" if one is None else _recording.cannot_go_on(one, checkpoints_of(path.parent))
+            except LtmError as error:
+                why = str(error)
+            if why:
+                stuck[name] = why
+        return cls(recordings, stuck)
 
     @property
     def complete(self) -> frozenset[ConversationName]:
@@ -65,7 +65,7 @@ class Begun(Struct, frozen=True):
         return sum(one.exchanges for one in self.recordings.values() if one is not None)
 
     @property
-    def heard_conversations(self) -> Mapping[ConversationName, Recording]:
+    def heard_conversations(self) -> Mapping[ConversationName, _recording.Recording]:
         """Those of which an agent has heard something, complete ones among them."""
         known = {name: one for name, one in self.recordings.items() if one is not None}
         return {name: one for name, one in known.items() if one.heard or one.complete}
@@ -85,22 +85,11 @@ class Begun(Struct, frozen=True):
         by_reason: dict[str, list[str]] = {}
         for name, reason in self.stuck.items():
             by_reason.setdefault(reason, []).append(name.folder)
-        return [f"{_join_first(names)}: {reason}" for reason, names in by_reason.items()]
-
-
-def _read_recording(folder: Path) -> tuple[Recording | None, str]:
-    """Return what a folder holds, and why it cannot be resumed, or ""."""
-    recording = None
-    try:
-        recording = read_recording(folder / JOURNAL)
-        return recording, "" if recording is None else cannot_go_on(recording, checkpoints_of(folder))
-    except LtmError as error:
-        return recording, str(error)
-
-
-def _join_first(names: list[str]) -> str:
-    more = len(names) - _SHOWN
-    return ", ".join(names[:_SHOWN]) + f" and {more:,} more" * (more > 0)
+        sentences = []
+        for reason, names in by_reason.items():
+            more = len(names) - _SHOWN
+            sentences.append(f"{', '.join(names[:_SHOWN])}{f' and {more:,} more' * (more > 0)}: {reason}")
+        return sentences
 
 
 _SHOWN = 3
@@ -143,38 +132,35 @@ class ResumeGuard:
         """Check each plan once it is known which examples are selected, and whether anything is left to be said."""
         yield
         if self._run.plays:
-            groups, heard = (
-                items_by_conversation(item.stash[LTM_ITEM] for item in items),
-                self._begun.heard_conversations,
-            )
-            known = [(name.folder, heard[name], group) for name, group in groups.items() if name in heard]
-            self._refuse([problem for each in known for problem in self._plan_problems(*each)])
+            groups = items_by_conversation(item.stash[LTM_ITEM] for item in items)
+            heard, problems = self._begun.heard_conversations, []
+            for name in (name for name in groups if name in heard):
+                plan = plan_for(groups[name], self._run.settings).plan
+                if texts := _recording.recording_differences(heard[name], plan):
+                    problems.append(f"{name.folder}: {' '.join(texts)}")
+            self._refuse(problems)
             if not self._begun.can_go_on(groups):
                 self._refuse(self._begun.refusal_reasons())
 
     def _agents(self) -> list[str]:
-        by_label: dict[str, dict[ConversationName, Recording]] = {}
+        by_label: dict[str, dict[ConversationName, _recording.Recording]] = {}
         for name, recording in self._begun.heard_conversations.items():
             if name not in self._begun.stuck:
                 by_label.setdefault(name.agent, {})[name] = recording
-        known = [(label, held) for label, held in by_label.items() if label in self._run.sources]
-        return [problem for label, held in known for problem in self._agent_problems(label, held)]
-
-    def _agent_problems(self, label: str, held: dict[ConversationName, Recording]) -> list[str]:
-        folder = self._run.folder.path / next(iter(held)).folder
-        supply = AgentFactory(self._run.sources[label], self._run.settings, folder, label=label, trial=0)
-        try:
-            texts = supply.differences(held.values())
-        except AgentError as error:
-            # A complete one is only reported again, which needs neither a key nor a server.
-            texts = [] if self._begun.complete >= held.keys() else [str(error)]
-        except LtmError as error:
-            texts = [str(error)]
-        return [f"{label}: {' '.join(texts)}"] if texts else []
-
-    def _plan_problems(self, name: str, recording: Recording, group: list[LtmItem]) -> list[str]:
-        texts = recording_differences(recording, plan_for(group, self._run.settings).plan)
-        return [f"{name}: {' '.join(texts)}"] if texts else []
+        problems = {}
+        for label, held in by_label.items():
+            if label not in self._run.sources:
+                continue
+            folder = self._run.folder.path / next(iter(held)).folder
+            supply = AgentFactory(self._run.sources[label], self._run.settings, folder, label=label, trial=0)
+            try:
+                problems[label] = supply.differences(held.values())
+            except AgentError as error:
+                # A complete one is only reported again, which needs neither a key nor a server.
+                problems[label] = [] if self._begun.complete >= held.keys() else [str(error)]
+            except LtmError as error:
+                problems[label] = [str(error)]
+        return [f"{label}: {' '.join(problems[label])}" for label in problems if problems[label]]
 
     def _refuse(self, problems: list[str]) -> None:
         if problems:
@@ -204,13 +190,16 @@ class Unfinished:
     def pytest_terminal_summary(self, terminalreporter: Any) -> Iterator[None]:
         """Print it below the tables."""
         yield
-        result, folder = self._report.result, self._run.folder.path
+        result, folder, write_line = self._report.result, self._run.folder.path, terminalreporter.write_line
         cut_off = bool(self._run.ended_by) or self._run.disk_is_gone  # nobody at the terminal wanted that
-        was_asked = any(folder.glob(f"*/{JOURNAL}")) or (cut_off and (folder / PROBED).exists())
+        was_asked = any(folder.glob(f"*/{_recording.JOURNAL}")) or (cut_off and (folder / PROBE_FILE).exists())
         if not self._run.plays or result is None or not was_asked:
             return  # refused before anything was said: there is nothing to resume
         # The faults that made an agent count as gone are undone when the run is resumed.
-        done = [row for each in result.conversations for row in each.scenarios if not _is_still_open(row, each)]
+        done = [
+            row for each in result.conversations for row in each.scenarios
+            if row.cause != "not reached" and not (row.cause == "agent" and each.ended == "agent gone")
+        ]  # fmt: skip
         total = max(self._run.expected(), len(result.scenarios))
         if len(done) >= total and all(each.ended == "complete" for each in result.conversations):
             return
@@ -220,17 +209,12 @@ class Unfinished:
         spending = [each for each in result.conversations if not each.hypothetical]
         costs = [each.cost_usd for each in spending if each.cost_usd is not None]
         spent = f", ${sum(costs):.4f}" if costs else ""
-        terminalreporter.write_line(
-            f"ended early: {len(done)} of {total} examples are done, {tokens:,} tokens were said{spent}", yellow=True
-        )
-        if (
-            cut_off
-            or tokens > PAID_TOKENS
-            or self._report.agent_seconds > PAID_SECONDS
-            or any(map(_was_paid, spending))
-        ):
+        share = f"{len(done)} of {total} examples are done"
+        write_line(f"ended early: {share}, {tokens:,} tokens were said{spent}", yellow=True)
+        took = self._report.agent_seconds
+        if cut_off or tokens > PAID_TOKENS or took > PAID_SECONDS or any(map(_was_paid, spending)):
             for line in self._how(self._run.config.get_terminal_writer().fullwidth):
-                terminalreporter.write_line(line)
+                write_line(line)
 
     def _how(self, width: int) -> Iterator[str]:
         begun = Begun.read_begun_run(self._run.folder.path)
@@ -250,8 +234,12 @@ class Unfinished:
 
     def _elsewhere(self) -> str:
         """Return what to do about conversations whose journals are on other machines; "" if there are none."""
-        folders = [path.parent for path in self._run.folder.path.glob(f"*/{RESULTS}")]
-        far = [each for each in folders if not (each / JOURNAL).exists() and read_results(each / RESULTS).exchanges]
+        folders = [path.parent for path in self._run.folder.path.glob(f"*/{_recording.RESULTS}")]
+        far = [
+            each
+            for each in folders
+            if not (each / _recording.JOURNAL).exists() and read_results(each / _recording.RESULTS).exchanges
+        ]
         if not far:
             return ""
         some = f"{far[0].name} is" if len(far) == 1 else f"{pluralize(len(far), 'conversation')} are"
@@ -271,8 +259,3 @@ def resume_command(run: LtmRun) -> str:
 def _was_paid(held: ConversationResult) -> bool:
     """Return whether an agent said that it used anything, or was a person, whose time is dear."""
     return bool(held.cost_usd or held.input_tokens) or held.agent_spec.partition(":")[0] == "human"
-
-
-def _is_still_open(row: ScenarioResult, held: ConversationResult) -> bool:
-    """Return whether an example is played when the run is resumed."""
-    return row.cause == "not reached" or (row.cause == "agent" and held.ended == "agent gone")

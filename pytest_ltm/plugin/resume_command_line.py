@@ -40,7 +40,9 @@ def take_over(config: pytest.Config, text: str, parser: pytest.Parser, args: lis
     """Add to the command line what the run was started with; UsageError if it cannot be."""
     given = config.known_args_namespace
     folder = config.invocation_params.dir
-    ltm_dir = _ltm_dir(config, given)
+    ltm_dir = config.rootpath / str(config.getini("ltm_dir") or DEFAULTS["ltm_dir"])
+    if given.ltm_dir is not None:
+        ltm_dir = folder / str(given.ltm_dir)
     try:
         result = find_run(text, ltm_dir, folder).resolve()
         if flag == RESCORE and text == LATEST:
@@ -50,15 +52,12 @@ def take_over(config: pytest.Config, text: str, parser: pytest.Parser, args: lis
         raise pytest.UsageError(f"{flag}: {error}") from error
     started = (config.rootpath / run.folder).resolve()
     if started != folder.resolve():
-        raise pytest.UsageError(
-            f"{flag}: run {result.name} was started in {str(started)!r}, and its paths are relative to that "
-            f"folder. Run it there: cd {shlex.quote(str(started))} && pytest {flag}={shlex.quote(text)}"
-        )
+        why = f"run {result.name} was started in {str(started)!r}, and its paths are relative to that folder"
+        there = f"cd {shlex.quote(str(started))} && pytest {flag}={shlex.quote(text)}"
+        raise pytest.UsageError(f"{flag}: {why}. Run it there: {there}")
     if flag == RESCORE:
-        args += [
-            *_recorded_words(run, given, without=WRITES),
-            f"{RESCORE}={result}",
-        ]  # `latest` is about to be another one
+        # `latest` is about to be another one.
+        args += [*_recorded_words(run, given, without=WRITES), f"{RESCORE}={result}"]
     else:
         config.stash[RUN_FOLDER] = result
         args += _recorded_words(run, given)
@@ -91,15 +90,12 @@ def run_file(config: pytest.Config, settings: RunSettings, run: str) -> RunFile:
         for name, value in vars(config.option).items()
         if value and (name in SELECTING or _is_ours(name))
     }
+    versions = {name: version(name) for name in ("pytest-ltm", "pytest")}
     return RunFile(
-        run=run,
-        options=options,
-        paths=tuple(map(str, config.option.file_or_dir or ())),
-        folder=os.path.relpath(config.invocation_params.dir, config.rootpath),
-        settings=resume_identity(settings),
-        versions={name: version(name) for name in ("pytest-ltm", "pytest")},
-        source=source_revision(config.rootpath),
-    )
+        run=run, options=options, paths=tuple(map(str, config.option.file_or_dir or ())),
+        folder=os.path.relpath(config.invocation_params.dir, config.rootpath), settings=resume_identity(settings),
+        versions=versions, source=source_revision(config.rootpath),
+    )  # fmt: skip
 
 
 def resume_identity(settings: RunSettings) -> dict[str, Any]:
@@ -116,12 +112,6 @@ def setting_differences(run: RunFile, settings: RunSettings) -> list[str]:
         for name in {**run.settings, **now}
         if run.settings.get(name) != now.get(name)
     ]
-
-
-def _ltm_dir(config: pytest.Config, given: Any) -> Path:
-    if given.ltm_dir is not None:
-        return config.invocation_params.dir / str(given.ltm_dir)
-    return config.rootpath / str(config.getini("ltm_dir") or DEFAULTS["ltm_dir"])
 
 
 def _is_ours(name: str) -> bool:

@@ -158,7 +158,7 @@ class Boundary:
         reporter: Any = self._config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None:
             writer: Any = self._config.get_terminal_writer()
-            file = writer._file.beneath if isinstance(writer._file, Screen) else writer._file
+            file = underlying_file(writer._file)
             door = next((one for one in self._descriptors.values() if one.is_behind(file)), None)
             self._swap(writer, "_file", Screen(file if door is None else door.terminal, _PYTESTS, self.drain), file)
             if is_plain(writer._file):
@@ -176,19 +176,18 @@ class Boundary:
             with suppress(OSError):  # it is closed: nobody reads it
                 self._descriptors[name] = _Descriptor(name, captured)
             door = self._descriptors.get(name)
-            if not (door is not None and door.terminal is not old and hasattr(captured, "targetfd_save")):
-                if door is None or door.terminal is old:
-                    screen = Screen(old, _FOREIGN, self.drain)
-                else:
-                    screen = _ForeignScreen(door.terminal, _FOREIGN, self.drain)
-                    screen.door = door
-                beyond = getattr(captured, "syscapture", captured)
-                self._swap(sys, name, screen)
-                if hasattr(beyond, "_old"):
-                    self._swap(beyond, "_old", screen)
-                tee = getattr(captured, "tmpfile", None)
-                if hasattr(tee, "_other"):  # --capture=tee-sys
-                    self._swap(tee, "_other", screen)
+            is_apart = door is not None and door.terminal is not old
+            if is_apart and hasattr(captured, "targetfd_save"):
+                continue
+            screen = Screen(old, _FOREIGN, self.drain)
+            if door is not None and is_apart:
+                screen = _ForeignScreen(door.terminal, _FOREIGN, self.drain)
+                screen.door = door
+            self._swap(sys, name, screen)
+            tee = getattr(captured, "tmpfile", None), "_other"  # --capture=tee-sys
+            for owner, held in ((getattr(captured, "syscapture", captured), "_old"), tee):
+                if hasattr(owner, held):
+                    self._swap(owner, held, screen)
 
     def drain(self) -> None:
         """Show what foreign code has written to descriptors."""
@@ -252,16 +251,12 @@ class Boundary:
         item._report_sections[:] = [
             (when, _clean_text(name), _clean_text(text)) for when, name, text in item._report_sections
         ]
-        report = yield
-        _clean_report(report)
-        return report
+        return _clean_report((yield))
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_make_collect_report(self) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
         """Clean why a file could not be collected."""
-        report = yield
-        _clean_report(report)
-        return report
+        return _clean_report((yield))
 
     def pytest_make_parametrize_id(self, val: object) -> str | None:
         """Name a secret parameter by its variable; pytest keeps ids apart."""
@@ -274,8 +269,7 @@ class Boundary:
     def pytest_warning_recorded(self, warning_message: warnings.WarningMessage) -> None:
         """Clean a warning; its category stays."""
         text = str(warning_message.message)
-        cleaned = _clean_text(text)
-        if cleaned != text:
+        if (cleaned := _clean_text(text)) != text:
             warning_message.message = cleaned
         if warning_message.line:
             warning_message.line = _clean_text(warning_message.line)
@@ -292,9 +286,7 @@ class EarlyBoundary:
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Clean a report as soon as it is made."""
-        report = yield
-        _clean_report(report)
-        return report
+        return _clean_report((yield))
 
 
 def _stand_at_exit() -> None:
@@ -308,17 +300,17 @@ def _stand_at_exit() -> None:
 _DEEPEST = 12
 
 
-def _clean_report(report: AnyReport) -> None:
+def _clean_report(report: AnyReport) -> AnyReport:
     report.sections[:] = [(_clean_text(name), _clean_text(text)) for name, text in report.sections]
     for name in ("user_properties", "wasxfail"):
         held = getattr(report, name, None)
         if held and not _are_clean(held):
             setattr(report, name, _clean_deep(held, _DEEPEST))
-    if report.longrepr is None or report.passed:
-        return
-    text = str(report.longrepr)
-    if _clean_text(text) != text:
-        report.longrepr = _clean_deep(report.longrepr, _DEEPEST)
+    if report.longrepr is not None and not report.passed:
+        text = str(report.longrepr)
+        if _clean_text(text) != text:
+            report.longrepr = _clean_deep(report.longrepr, _DEEPEST)
+    return report
 
 
 def _are_clean(held: str | list[tuple[str, object]]) -> bool:

@@ -7,7 +7,7 @@ import secrets
 import sys
 from collections import Counter
 from contextlib import nullcontext, suppress
-from functools import cache
+from functools import cache, partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -19,7 +19,7 @@ from pytest_ltm._calls.event_loop import close_loops, share_in_thread
 from pytest_ltm._calls.time_limits import lift
 from pytest_ltm._engine.recording_folder import JOURNAL, TIMINGS
 from pytest_ltm._journal.cost import LEDGER
-from pytest_ltm._journal.result import ConversationName
+from pytest_ltm._journal.result import ConversationName, ScenarioResult
 from pytest_ltm._journal.run_file import FILE, LATEST, RunFile, conversations_in, write_run_file
 from pytest_ltm._storage.clock import wall_time
 from pytest_ltm._storage.disk import disk_fault, make_private, read_regular, write_whole
@@ -29,14 +29,13 @@ from pytest_ltm._storage.locks import OWNER, FolderLock, lock_holder
 from pytest_ltm.agents._adapt import allow_missing_keys
 from pytest_ltm.plugin import agents as _agents
 from pytest_ltm.plugin import collection as _collection
-from pytest_ltm.plugin import selection as _selection
 from pytest_ltm.plugin.conversation_run import PlayedConversation
-from pytest_ltm.plugin.conversation_setup import ConversationInputs
+from pytest_ltm.plugin.conversation_setup import ConversationInputs, ConversationMode
 from pytest_ltm.plugin.costs import RunCosts
 from pytest_ltm.plugin.internals import setup as _internals
 from pytest_ltm.plugin.internals.item_context import CapturedStreams
 from pytest_ltm.plugin.item_body import ItemBody
-from pytest_ltm.plugin.items import LTM_ITEM, UNWRITTEN, items_by_conversation
+from pytest_ltm.plugin.items import LTM_ITEM, UNWRITTEN, LtmItem, items_by_conversation
 from pytest_ltm.plugin.options import name_option_in_errors
 from pytest_ltm.plugin.planning import plan_for
 from pytest_ltm.plugin.progress import Progress
@@ -48,13 +47,10 @@ if TYPE_CHECKING:
 
     from pytest_ltm._engine.conversation import Conversation
     from pytest_ltm._journal import events
-    from pytest_ltm._journal.result import ScenarioResult
     from pytest_ltm._model.plan import Plan
     from pytest_ltm._model.transcript import Exchange
+    from pytest_ltm.plugin.collection import Selection
     from pytest_ltm.plugin.concurrency import ConcurrentRunner
-    from pytest_ltm.plugin.conversation_setup import ConversationMode
-    from pytest_ltm.plugin.items import LtmItem
-    from pytest_ltm.plugin.selection import Selection
     from pytest_ltm.plugin.settings import RunSettings
 
 
@@ -106,19 +102,16 @@ class RunFolder:
             self._before = self._latest()
             self._point()
         except (OSError, DiskFault) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            raise pytest.UsageError(
-                f"--ltm-dir: cannot write to {str(self.ltm_dir)!r}: {reason}. Name a writable folder"
-            ) from error
+            why = f"cannot write to {str(self.ltm_dir)!r}: {getattr(error, 'strerror', None) or error}"
+            raise pytest.UsageError(f"--ltm-dir: {why}. Name a writable folder") from error
 
     def reopen_folder(self) -> None:
         """Take the folder of a run that is resumed; UsageError if another process has it or it has links."""
-        link = next(_iter_links(self.path), None)
+        walked = ((Path(inside) / name for name in (*names, *files)) for inside, names, files in os.walk(self.path))
+        link = next((path for path in chain.from_iterable(walked) if path.is_symlink()), None)
         if link is not None:
-            raise pytest.UsageError(
-                f"--ltm-resume: {link} is a symbolic link, so what is written there could end up anywhere. Replace "
-                "it by a copy of its target"
-            )
+            why = f"{link} is a symbolic link, so what is written there could end up anywhere"
+            raise pytest.UsageError(f"--ltm-resume: {why}. Replace it by a copy of its target")
         name_option_in_errors("--ltm-resume", self._lock.acquire)
         if not self.moved:
             name_option_in_errors("--ltm-resume", self._point)
@@ -127,16 +120,16 @@ class RunFolder:
         """Let others have it; a new one that was refused before anything was written into it is taken away."""
         self._lock.release()
         before, self._before = self._before, None
-        if before is not None:
-            with suppress(OSError):
-                if not ({path.name for path in self.path.iterdir()} - _BEGUN):
-                    if self._latest() == self.name and not before:
-                        (self.ltm_dir / LATEST).unlink()
-                    elif self._latest() == self.name:
-                        write_whole(self.ltm_dir / LATEST, f"{before}\n".encode())
-                    for name in _BEGUN:
-                        (self.path / name).unlink(missing_ok=True)
-                    self.path.rmdir()
+        with suppress(OSError):
+            if before is None or {path.name for path in self.path.iterdir()} - _BEGUN:
+                return
+            if self._latest() == self.name and not before:
+                (self.ltm_dir / LATEST).unlink()
+            elif self._latest() == self.name:
+                write_whole(self.ltm_dir / LATEST, f"{before}\n".encode())
+            for name in _BEGUN:
+                (self.path / name).unlink(missing_ok=True)
+            self.path.rmdir()
 
     def _latest(self) -> str:
         try:
@@ -162,22 +155,13 @@ class RunFolder:
 _YOUNG_SECONDS = 60.0
 
 
-def _iter_links(folder: Path) -> Iterator[Path]:
-    for inside, names, files in os.walk(folder):
-        yield from (path for name in (*names, *files) if (path := Path(inside) / name).is_symlink())
-
-
 class LtmRun:
     """One pytest session as an LTM run, in this process."""
 
     def __init__(
-        self,
-        config: pytest.Config,
-        settings: RunSettings,
-        selection: Selection,
-        mode: Callable[[ConversationInputs], ConversationMode],
-        withheld: str,
-    ) -> None:
+        self, config: pytest.Config, settings: RunSettings, selection: Selection,
+        mode: Callable[[ConversationInputs], ConversationMode], withheld: str,
+    ) -> None:  # fmt: skip
         self.config, self.settings, self._selection = config, settings, selection
         self._mode, self._withheld = mode, withheld
         acts = not any(getattr(config.option, name, False) for name in ("collectonly", "setuponly", "setupplan"))
@@ -193,7 +177,7 @@ class LtmRun:
         """The folder of the run that is resumed."""
         known = worker.get("ltm_run") or (self.resumed.name if self.resumed else "")
         self.folder = RunFolder(settings.ltm_dir, known or run_id(), self.resumed)
-        self.costs = RunCosts(settings, self.sources, self.folder.path)
+        self.costs = RunCosts(settings, self.sources, self.folder.path, spends=self.plays)
         self.is_worker = bool(worker)
         self.gated = False
         """A gate is on: a score below its threshold fails no item."""
@@ -203,7 +187,7 @@ class LtmRun:
         """The signal that ended the session, here or in a worker: SIGTERM or SIGHUP."""
         self.scenario_names: set[str] = set()
         """Of everything collected."""
-        self.deselected: dict[tuple[str, str], int] = {}
+        self.deselected: Counter[tuple[str, str]] = Counter()
         """Examples that -k, -m or another plugin took away, by the folder of their conversation and their scenario."""
         self.progress = Progress(config)
         self.observing: list[Callable[[PlayedConversation], Callable[[events.Event], object]]] = []
@@ -251,31 +235,28 @@ class LtmRun:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Keep the LTM items only, conversations in one piece each; none where one is refused, as pytest asks again."""
+        selection, definitions = self._selection, self.settings.definitions
         try:
-            kept = self._kept(items)
+            ltm_items = _collection.ltm_items(items)
+            selection.check([one.item for one in ltm_items])
+            self.scenario_names = {one.scenario for one in ltm_items}
+            # Beside a definitions folder whose command line names nothing only scenarios with files there are played.
+            everything = selection.has_paths or selection.names_suite or definitions is None
+            known = [one for one in ltm_items if everything or (definitions and definitions.examples.get(one.scenario))]
+            chosen = [one for one in known if selection.is_selected(one.item)]
+            _collection.refuse_duplicates(chosen)
+            kept = [one.item for one in _collection.in_order(chosen, self.settings)]
         except pytest.UsageError:
             items.clear()
             raise
-        dropped = set(items) - set(kept)
-        if dropped:
+        if dropped := set(items) - set(kept):
             config.hook.pytest_deselected(items=[item for item in items if item in dropped])
         items[:] = kept
-
-    def _kept(self, items: Sequence[pytest.Item]) -> list[pytest.Item]:
-        everything = self._selection.has_paths or self._selection.names_suite
-        ltm_items = _collection.ltm_items(items)
-        self._selection.check([one.item for one in ltm_items])
-        self.scenario_names = {one.scenario for one in ltm_items}
-        known = list(_collection.select_items(ltm_items, self.settings, everything=everything))
-        chosen = [one for one in known if self._selection.is_selected(one.item)]
-        _collection.refuse_duplicates(chosen)
-        return [one.item for one in _collection.in_order(chosen, self.settings)]
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         """Remember scenarios that were taken away."""
         known = [item.stash[LTM_ITEM] for item in items if LTM_ITEM in item.stash and UNWRITTEN not in item.stash]
-        result = Counter((one.conversation.folder, one.scenario) for one in known)
-        self.deselected |= {place: count + self.deselected.get(place, 0) for place, count in result.items()}
+        self.deselected.update((one.conversation.folder, one.scenario) for one in known)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -327,8 +308,7 @@ class LtmRun:
             try:
                 self._refused = next(filter(None, (check(item.session) for check in self.checks)), "")
             except (DiskFault, OSError) as fault:
-                full = fault if isinstance(fault, DiskFault) else disk_fault(self.folder.path, fault)
-                self._end(item.session, full)
+                self._end(fault if isinstance(fault, DiskFault) else disk_fault(self.folder.path, fault))
                 return True
         several = self._several()
         if several is None:
@@ -336,7 +316,7 @@ class LtmRun:
         elif self.of_agent[item.stash[LTM_ITEM].place.agent]:
             several.play_until(lambda: _is_reported(item))
             if self._stopping:
-                self._stop_asking(item.session)
+                self._stop_asking()
         else:
             several.finish()
             self._play_alone(item)
@@ -347,12 +327,12 @@ class LtmRun:
             if LANE not in item.stash:
                 self._playing = self._begin(item.stash[LTM_ITEM].conversation)
             if self._playing is not None:
-                self._playing.play_until_reported(item.stash[LANE], item.nodeid, lambda: self._stopping)
+                self._playing.play(lambda: self._stopping, item.stash[LANE])
                 self._is_over(self._playing)
         except Stopped:
             pass
         except DiskFault as fault:
-            self._end(item.session, fault)
+            self._end(fault)
         finally:
             if self._playing is not None and (self._stopping or sys.exc_info()[0] is not None):
                 self._stop(self._playing)
@@ -392,9 +372,15 @@ class LtmRun:
                 self.enqueue_conversations(self._groups)
                 for known in chain.from_iterable(self._groups[name] for name in self._to_come):
                     self._setup_state.hold_nodes(known.item)  # fixtures live until nobody needs them any more
+
+            def begin(name: ConversationName) -> PlayedConversation:
+                playing = self._begin(name)  # whose bodies hold what they need from now on
+                self._let_go([name])
+                return playing
+
             self._at_once = ConcurrentRunner(
-                self._to_come, self.most_at_once, self.of_agent, begin=self._begin_held, over=self._is_over,
-                stopping=lambda: self._stopping, broken=lambda fault: self._end(self._session, fault),
+                self._to_come, self.most_at_once, self.of_agent, begin=begin, over=self._is_over,
+                stopping=lambda: self._stopping, broken=self._end,
             )  # fmt: skip
         return self._at_once
 
@@ -415,11 +401,6 @@ class LtmRun:
         if played.all_are_reported:
             for tell in self.following:
                 tell(name, "over")
-
-    def _begin_held(self, name: ConversationName) -> PlayedConversation:
-        playing = self._begin(name)  # whose bodies hold what they need from now on
-        self._let_go([name])
-        return playing
 
     def _let_go(self, names: Iterable[ConversationName]) -> None:
         if self._setup_state is not None and not self.is_worker:
@@ -458,27 +439,27 @@ class LtmRun:
         return session is not None and bool(session.shouldfail or session.shouldstop)
 
     def _stop(self, playing: PlayedConversation) -> None:
-        self._stop_asking(self._session)
+        self._stop_asking()
         try:
             playing.close("interrupted")
         except DiskFault as fault:
-            self._end(self._session, fault)
+            self._end(fault)
 
-    def _stop_asking(self, session: pytest.Session | None) -> None:
+    def _stop_asking(self) -> None:
         self._asked_for = None
-        if session is not None:
-            _internals.leave_none_behind(session, _is_reported)
+        if self._session is not None:
+            _internals.leave_none_behind(self._session, _is_reported)
 
     def flush_journals(self) -> None:
         """Make sure that what was written of the conversation that is being played is on disk."""
         for playing in self._all_playing:
             playing.flush_journal()
 
-    def _end(self, session: pytest.Session | None, fault: DiskFault) -> None:
+    def _end(self, fault: DiskFault) -> None:
         self.disk_is_gone = True
         getattr(self.config, "workeroutput", {})["ltm_disk_is_gone"] = True
-        if session is not None and not session.shouldstop:
-            session.shouldstop = str(fault)
+        if self._session is not None and not self._session.shouldstop:
+            self._session.shouldstop = str(fault)
 
     def _begin(self, name: ConversationName) -> PlayedConversation:
         if self._setup_state is None:
@@ -486,21 +467,13 @@ class LtmRun:
         setup_state = self._setup_state
         for tell in self.following:
             tell(name, "begins")
-        given = self._given(self._groups[name])
-        playing = PlayedConversation(
-            given,
-            self._mode(given),
-            lambda known: ItemBody(
-                known,
-                setup_state,
-                self._pool,
-                next_up=self._next_up,
-                withheld=self._withheld,
-                limit=self.settings.evaluator_timeout,
-            ),
-            again=cache(lambda: _selection.repeat_command(self.config, self.settings, given.place)),
-            heard=self._heard,
-        )
+        given, limit = self._given(self._groups[name]), self.settings.evaluator_timeout
+        make_body = partial(
+            ItemBody, setup_state=setup_state, pool=self._pool, next_up=self._next_up, withheld=self._withheld,
+            limit=limit,
+        )  # fmt: skip
+        again = cache(lambda: _collection.repeat_command(self.config, self.settings, given.place))
+        playing = PlayedConversation(given, self._mode(given), make_body, again=again, heard=self._heard)
         self._results[str(name)] = playing.results
         for observer in self.observing:
             playing.observe(observer(playing))
@@ -509,8 +482,7 @@ class LtmRun:
     def _given(self, known: Sequence[LtmItem]) -> ConversationInputs:
         agent, folder = known[0].place.agent, self.folder.path / known[0].conversation.folder
         return ConversationInputs(
-            items=known, settings=self.settings, source=self.sources[agent], folder=folder,
-            tariff=self.costs.agents[agent].tariff, judge_tariff=self.costs.judge.tariff, user_cost=self.costs.user,
+            items=known, settings=self.settings, source=self.sources[agent], folder=folder, costs=self.costs,
             account=self.costs.account(folder.name, agent=agent), refused=self._refused or "",
             conversations=len(self.conversations()),
         )  # fmt: skip
@@ -595,20 +567,3 @@ class LtmRun:
 
 def _is_reported(item: pytest.Item) -> bool:
     return REPORTED in item.stash
-
-
-class Costs:
-    """Checks the cost of a run before anything is sent, and begins the ledger."""
-
-    def __init__(self, run: LtmRun) -> None:
-        self._run = run
-
-    def pytest_report_header(self) -> list[str]:
-        """Say prices and budget."""
-        return list(self._run.costs.header())
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionstart(self) -> None:
-        """Begin the ledger; the run folder is there by now."""
-        if self._run.plays and not self._run.is_worker:
-            self._run.costs.begin()

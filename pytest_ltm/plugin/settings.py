@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from pytest_ltm._journal.cost import Limits, Prices
-from pytest_ltm._model.transcript import RAW, Reading
+from pytest_ltm._model.transcript import RAW, Count, Reading
 from pytest_ltm._storage.schema import to_record
 from pytest_ltm._storage.secrets import redact_secrets
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from pytest_ltm._model.plan import Questions, Seed
     from pytest_ltm._model.score import Scoring
     from pytest_ltm._model.suite import Suite
-    from pytest_ltm._model.transcript import Count
     from pytest_ltm.datasets import DatasetSuite
     from pytest_ltm.datasets._published import DefinitionsFolder
 

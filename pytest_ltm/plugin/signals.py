@@ -28,7 +28,7 @@ from pytest_ltm._storage.sanitize import for_screen
 from pytest_ltm.plugin.resume import resume_command
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
     from types import FrameType
 
     from pytest_ltm.plugin.session import LtmRun
@@ -125,26 +125,28 @@ class Signals:
     def pytest_sessionstart(self, session: pytest.Session) -> Generator[None, None, None]:
         """Begin; a session that had not started has no end in which the status could be set."""
         self._session = session
-        if self._run.plays and threading.current_thread() is threading.main_thread():
-            self._begin()
+        run = self._run
+        if run.plays and threading.current_thread() is threading.main_thread():
+            for number in (getattr(signal, name) for name in _NAMES if hasattr(signal, name)):
+                self._handle(number, self._end)  # under nohup SIGHUP is ignored
+            if hasattr(signal, "SIGCONT"):
+                self._handle(signal.SIGCONT, goes_on)
             when_hung.append(self._hung)
-            run = self._run
-            if not (
-                sys.platform == "win32" or not run.of_agent or all(source.apart for source in run.sources.values())
-            ):
+            here = any(not source.apart for source in run.sources.values())
+            if sys.platform != "win32" and run.of_agent and here:
                 err = os.dup(self._terminal())
                 way = "" if run.is_worker else f"\nresume with: {resume_command(run)}"
                 limit = run.settings.reply_timeout
                 guard = FrozenGuard(math.inf if limit is None else limit + SLACK, err, f"{FROZEN}{way}\n")
                 self._guards.callback(os.close, err)
                 self._guards.callback(guard.close)
-            if not self._run.is_worker:  # of a worker it is noticed that it is gone
+            if not run.is_worker:  # of a worker it is noticed that it is gone
                 os._exit = self._exited  # type: ignore[assignment]
         try:
             yield
         except KeyboardInterrupt:
-            if self._run.ended_by:
-                pytest.exit(f"ended by {self._run.ended_by}", UNMEASURABLE)
+            if run.ended_by:
+                pytest.exit(f"ended by {run.ended_by}", UNMEASURABLE)
             raise
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -154,7 +156,8 @@ class Signals:
         mine = self._run.plays and threading.current_thread() is threading.main_thread()
         if not mine or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
             return (yield)
-        signal.signal(signal.SIGINT, _ignore_one_interrupt)
+        # Pass over one Ctrl-C: what it would stop is about to be over.
+        signal.signal(signal.SIGINT, lambda *_: signal.signal(signal.SIGINT, signal.default_int_handler))
         try:
             yield
         finally:
@@ -164,7 +167,10 @@ class Signals:
         """Handle them no longer."""
         if os._exit == self._exited:
             os._exit = self._exit
-        if self._run.plays and _is_pytests_own_process():
+        frame: FrameType | None = sys._getframe()
+        while frame is not None and not frame.f_code.co_name.endswith("console_main"):
+            frame = frame.f_back
+        if self._run.plays and frame is not None:  # this process is there for pytest alone, not for one that calls it
             _leave_threads_behind(int(getattr(self._session, "exitstatus", 0)))
         self._guards.close()
         if self._hung in when_hung:
@@ -172,14 +178,10 @@ class Signals:
         for number in self._handled:
             signal.signal(number, signal.SIG_DFL)
 
-    def _begin(self) -> None:
-        for number in (getattr(signal, name) for name in _NAMES if hasattr(signal, name)):
-            if signal.getsignal(number) is signal.SIG_DFL:  # under nohup SIGHUP is ignored
-                signal.signal(number, self._end)
-                self._handled.append(number)
-        if hasattr(signal, "SIGCONT") and signal.getsignal(signal.SIGCONT) is signal.SIG_DFL:
-            signal.signal(signal.SIGCONT, goes_on)
-            self._handled.append(signal.SIGCONT)
+    def _handle(self, number: int, handler: Callable[[int, FrameType | None], object]) -> None:
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, handler)
+            self._handled.append(number)
 
     def _terminal(self) -> int:
         """Return the descriptor of the screen for errors, also while output is captured."""
@@ -225,14 +227,6 @@ class Signals:
         self._exit(UNMEASURABLE)
 
 
-def _is_pytests_own_process() -> bool:
-    """Whether this process is there for pytest alone, and not for a program that calls it."""
-    frame: FrameType | None = sys._getframe()
-    while frame is not None and not frame.f_code.co_name.endswith("console_main"):
-        frame = frame.f_back
-    return frame is not None
-
-
 def _leave_threads_behind(status: int) -> None:
     """Have this process end with a status a while after pytest, though threads are left for which Python would wait."""
 
@@ -262,11 +256,6 @@ def _leave_threads_behind(status: int) -> None:
 
     with suppress(AttributeError, RuntimeError):  # where Python has no such hook, it waits
         threading._register_atexit(begin)  # type: ignore[attr-defined]
-
-
-def _ignore_one_interrupt(*_: object) -> None:
-    """Pass over one Ctrl-C: what it would stop is about to be over."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class _Forgiving:

@@ -24,13 +24,11 @@ from pytest_ltm._storage.sanitize import fit_for, for_screen
 from pytest_ltm.datasets._published import DefinitionsFolder, load_any_suite
 from pytest_ltm.locales import ENGLISH
 from pytest_ltm.plugin import gate as _gate_options
-from pytest_ltm.plugin import judging as _judging
 from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin import planning as _time
 from pytest_ltm.plugin.agents import chosen_agents, fix_latest
-from pytest_ltm.plugin.canaries import Canaries
-from pytest_ltm.plugin.collection import check_parameters
-from pytest_ltm.plugin.conversation_setup import LiveMode
+from pytest_ltm.plugin.collection import LanguageFilter, Selection, Sharding, check_parameters
+from pytest_ltm.plugin.conversation_setup import LiveMode, judge_of_run
 from pytest_ltm.plugin.dataset import SPANS, dataset_of, questions_of
 from pytest_ltm.plugin.gate import Gate
 from pytest_ltm.plugin.live import LiveServer
@@ -42,13 +40,12 @@ from pytest_ltm.plugin.options import (
     set_by_suite,
     value_source,
 )
-from pytest_ltm.plugin.probe import Probe
+from pytest_ltm.plugin.prechecks import Canaries, Probe
 from pytest_ltm.plugin.report import Brevity, Report
 from pytest_ltm.plugin.resume import ResumeGuard, Unfinished
 from pytest_ltm.plugin.resume_command_line import recorded_settings, source_of
 from pytest_ltm.plugin.safe_output import Boundary, EarlyBoundary, show_sanitized
-from pytest_ltm.plugin.selection import LanguageFilter, Selection, Sharding
-from pytest_ltm.plugin.session import Costs, LtmRun
+from pytest_ltm.plugin.session import LtmRun
 from pytest_ltm.plugin.settings import RunSettings, in_languages
 from pytest_ltm.plugin.signals import Signals
 from pytest_ltm.plugin.state import RUN, TRACES
@@ -91,8 +88,7 @@ def _register_plugins(config: pytest.Config) -> None:
     if not run.is_worker:
         manager.register(canaries, "ltm-canaries")
         manager.register(probe, "ltm-probe")
-    if not run.is_worker:
-        manager.register(Costs(run), "ltm-costs")
+        manager.register(run.costs, "ltm-costs")
     if run.rehearses:
         from pytest_ltm.plugin.dry_run import DryRun
 
@@ -214,7 +210,7 @@ def _run_settings(config: pytest.Config, *, has_paths: bool) -> RunSettings:
         ltm_dir=ltm_dir,
         dataset=dataset,
         concurrency=_chosen_concurrency(config),
-        judge=_judging.spec_of(config),
+        judge=judge_of_run(config),
         judge_cache=said("judge_cache") == "on",
         agent_process=bool(config.getoption("ltm_agent_process") or config.getini("ltm_agent_process")),
         rescored=source_of(config),

@@ -5,7 +5,7 @@ What is kept is said by protocols: those who put it there stand above all who lo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
@@ -110,14 +110,13 @@ def is_in_body(report: object) -> bool:
     return getattr(report, "ltm_in_body", False)
 
 
-F = TypeVar("F", bound="Callable[..., object]")
 _OURS: list[Callable[..., object]] = []
 
 
-def mark_own_fixture(function: F) -> F:
-    """Note that the function of a fixture is this plugin's own."""
+def own_fixture(function: Callable[..., object]) -> Any:
+    """Return a fixture of this plugin's own."""
     _OURS.append(function)
-    return function
+    return pytest.fixture(function)
 
 
 def is_ours(definition: Any) -> bool:

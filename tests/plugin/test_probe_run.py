@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from run_folders import latest_run
 
-from pytest_ltm.plugin import probe
+from pytest_ltm.plugin import prechecks
 
 if TYPE_CHECKING:
     from _pytest.pytester import RunResult
@@ -183,7 +183,7 @@ def test_the_time_of_all_conversations_is_foreseen_from_the_replies_to_the_probe
 ) -> None:
     pattern = r"ltm: a: about \S+ at this speed \(0\.0 s for a reply to the probe, about (\d+) messages"
     assert not re.search(pattern, told(project.ltm(agent="a=bots:Clean")))
-    monkeypatch.setattr(probe, "NOTABLE", 0.0)
+    monkeypatch.setattr(prechecks, "NOTABLE", 0.0)
     shown = re.search(pattern, told(project.ltm("--ltm-trials=3", agent="a=bots:Clean")))
     assert shown
     assert int(shown[1]) == 3 * (1 + 2 + 2)  # an opening and two scenarios of two messages, and no filler: too short

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ltm.plugin.selection import shard_of
+from pytest_ltm.plugin.collection import shard_of
 from pytest_ltm.plugin.settings import Shard
 
 NAMES = st.dictionaries(st.text("abc-0123", min_size=1, max_size=6), st.integers(0, 10**6), min_size=1, max_size=20)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_ltm.plugin.xdist.scheduling import ConversationScheduling, work_units
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class Gateway:
@@ -37,24 +40,28 @@ class Theatre:
         self.again = lost
         self.barred: set[tuple[str, str]] = set()
         """Who may not play what."""
-        self.scheduling = ConversationScheduling(
-            len(names),
-            unit_of=lambda nodeid: nodeid.partition("/")[0],
-            expected=expected,
-            send=self._send,
-            lost=self._lost,
-            differ=lambda worker, text: self.differences.append(f"{worker}: {text}"),
-            may_play=lambda worker, unit: (worker.gateway.id, unit.name) not in self.barred,
-            beside=lambda units, _: len(units) < most,
-        )
+        self.expected, self.most = expected, most
+        self.scheduling = ConversationScheduling(len(names), self)
 
-    def _send(self, worker: Any, unit: Any, indices: list[int]) -> None:
+    def unit_of(self, nodeid: str) -> str:
+        return nodeid.partition("/")[0]
+
+    def send(self, worker: Any, unit: Any, indices: list[int]) -> None:
         worker.units.append(unit.name)
         worker.indices = indices
 
-    def _lost(self, worker: Any, unit: Any) -> bool:
+    def lost(self, worker: Any, unit: Any) -> bool:
         self.dead.append(f"{worker.gateway.id} in {unit.name}")
         return self.again
+
+    def differ(self, worker: str, text: str) -> None:
+        self.differences.append(f"{worker}: {text}")
+
+    def may_play(self, worker: Any, unit: Any) -> bool:
+        return (worker.gateway.id, unit.name) not in self.barred
+
+    def beside(self, playing: Sequence[Any], _unit: Any) -> bool:
+        return len(playing) < self.most
 
     def begin(self, *collection: str, **others: list[str]) -> list[Worker]:
         for worker in self.workers:

@@ -7,24 +7,21 @@ import logging
 import os
 import sys
 import warnings
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import pytest
 from _pytest.logging import LogCaptureHandler, caplog_handler_key, caplog_records_key
 from _pytest.warnings import catch_warnings_for_item
 
-from pytest_ltm._calls.hub import own_thread
+from pytest_ltm._calls.hub import OwnThread, own_thread
 from pytest_ltm._storage.clock import stopwatch_seconds
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Iterator, Sequence
-    from contextlib import AbstractContextManager
 
     from _pytest.capture import CaptureManager
-
-    from pytest_ltm._calls.hub import OwnThread
 
 
 class Swap(Protocol):

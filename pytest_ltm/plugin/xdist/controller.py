@@ -12,15 +12,11 @@ import pytest
 from pytest_ltm._engine.recording_folder import JOURNAL, RESULTS, cannot_go_on, read_recording
 from pytest_ltm._engine.scoring import usage_totals
 from pytest_ltm._journal import events
+from pytest_ltm._journal import result as _result
 from pytest_ltm._journal.cost import Bill, Tariff
 from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._journal.result import (
-    ConversationName,
-    ConversationResult,
     ScenarioResult,
-    ended_early,
-    read_results,
-    write_results,
 )
 from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.disk import write_whole
@@ -31,7 +27,7 @@ from pytest_ltm.judges._model_calls import ModelUse
 from pytest_ltm.plugin.conversation_setup import checkpoints_of
 from pytest_ltm.plugin.state import mark_unreached, not_reached
 from pytest_ltm.plugin.xdist import wire as _wire
-from pytest_ltm.plugin.xdist.scheduling import ConversationScheduling, failed_collection
+from pytest_ltm.plugin.xdist.scheduling import ConversationScheduling, WorkUnit
 from pytest_ltm.plugin.xdist.wire import Brief, ReportLedger, conversation_of
 from pytest_ltm.reporting.summary import user_properties
 
@@ -40,19 +36,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ltm.plugin.session import LtmRun
-    from pytest_ltm.plugin.xdist.scheduling import WorkUnit
 
 
 @dataclass(frozen=True, slots=True)
 class JournalSnapshot:
     """The last moment of a journal, and what had been said until then."""
 
-    record: ConversationRecord = field(default_factory=ConversationRecord)
-    judge: Tariff = field(default_factory=Tariff)
-    user: Callable[[str], Tariff] = lambda _: Tariff()
-    """Of a simulated user's model."""
-    bill: Bill = field(default_factory=lambda: Bill(Tariff()))
+    bill: Bill
     """What the replies cost."""
+    judge: Tariff
+    user: Callable[[str], Tariff]
+    """Of a simulated user's model."""
+    record: ConversationRecord = field(default_factory=ConversationRecord)
 
     def add_event(self, event: events.Event) -> None:
         """Add what the conversation says."""
@@ -93,17 +88,17 @@ def journal_snapshot(
     journal: Path, agent: Tariff, judge: Tariff, user: Callable[[str], Tariff] = lambda _: Tariff()
 ) -> JournalSnapshot:
     """Return the last moment of a journal, or the one up to which it can be read."""
-    record, bill = ConversationRecord(), Bill(agent)
+    snapshot = JournalSnapshot(Bill(agent), judge, user)
     with suppress(LtmError):
-        for _, event in record.follow_journal(journal) if journal.is_file() else ():
-            bill.count_event(event)
-    return JournalSnapshot(record, judge, user, bill)
+        for _, event in snapshot.record.follow_journal(journal) if journal.is_file() else ():
+            snapshot.bill.count_event(event)
+    return snapshot
 
 
 # --- The reports of an item that no worker could report.
 
 
-def reports_of(brief: Brief, row: ScenarioResult) -> Iterator[pytest.TestReport]:
+def reports_of(brief: Brief, row: _result.ScenarioResult) -> Iterator[pytest.TestReport]:
     """Yield a setup that failed or was skipped with the row's reason, and an empty teardown."""
 
     def report(when: Any, outcome: Any, longrepr: Any) -> pytest.TestReport:
@@ -114,7 +109,8 @@ def reports_of(brief: Brief, row: ScenarioResult) -> Iterator[pytest.TestReport]
     if row.outcome == "error":
         yield report("setup", "failed", row.reason)
     else:
-        skipped = report("setup", "skipped", (brief.path, brief.line + 1, f"Skipped: {not_reached(row.reason)}"))
+        path, line, _ = brief.location
+        skipped = report("setup", "skipped", (path, line + 1, f"Skipped: {not_reached(row.reason)}"))
         yield mark_unreached(skipped)
     yield report("teardown", "passed", None)
 
@@ -140,25 +136,19 @@ class Recovery:
     """Decides what becomes of a conversation whose worker died, and accounts for what is not played."""
 
     def __init__(self, run: LtmRun, ledger: ReportLedger) -> None:
-        self._run, self._ledger = run, ledger
-        self._tries = Tries()
+        self._run, self._ledger, self._tries = run, ledger, Tries()
+        self._tariffs = run.costs.judge.tariff, lambda model: run.costs.user(model).tariff
         self._far: dict[str, JournalSnapshot] = {}
         """What is told of conversations on other machines, by the name of their folder."""
         self._deaths: dict[str, int] = {}
         """How many workers have died with a conversation."""
-        self._notices: dict[str, str] = {}
+        self.notices: dict[str, str] = {}
         """A sentence by conversation that lost a worker, unless its own results mention it."""
-
-    @property
-    def notices(self) -> list[str]:
-        """A sentence for each conversation that lost a worker and whose results do not mention it."""
-        return [f"{unit}: {sentence}" for unit, sentence in self._notices.items()]
 
     def told(self, name: str, event: events.Event) -> None:
         """A worker on another machine has written an event into the journal of that conversation."""
         if isinstance(event, events.Header):
-            judge, bill = self._run.costs.judge.tariff, Bill(self._tariff(name))
-            self._far[name] = JournalSnapshot(judge=judge, user=self._user_tariff, bill=bill)
+            self._far[name] = JournalSnapshot(Bill(self._tariff(name)), *self._tariffs)
         if name in self._far:
             self._far[name].add_event(event)
 
@@ -181,14 +171,14 @@ class Recovery:
         if not reason and tries < self._run.settings.worker_tries:
             self._say(f"{unit.name}: {death}; the conversation continues where it stopped")
             told = death if deaths == 1 else f"{pluralize(deaths, 'worker')} died, the last time {death}"
-            self._notices[unit.name] = f"{told}; the conversation continued where it stopped"
+            self.notices[unit.name] = f"{told}; the conversation continued where it stopped"
             return True
         reason = reason or f"{pluralize(tries, 'worker')} died at this point"
         why = f"{death}, and the conversation is given up: {reason}"
         self._say(f"{unit.name}: {why}")
-        self._notices[unit.name] = why
+        self.notices[unit.name] = why
         if self.give_up(unit, why, death=death, speaking=last.record.speaking):
-            del self._notices[unit.name]
+            del self.notices[unit.name]
         return False
 
     def give_up(self, unit: WorkUnit, why: str, *, death: str = "", speaking: str = "") -> bool:
@@ -203,7 +193,7 @@ class Recovery:
         open_ones = [brief for brief in briefs if brief.nodeid not in rows]
         blamed = self._blamed(open_ones, speaking) if death else ""
         others = f"{death}, and the conversation is given up" if blamed else why
-        folders: dict[str, list[ScenarioResult]] = {}
+        folders: dict[str, list[_result.ScenarioResult]] = {}
         for brief in briefs:
             if brief.nodeid in rows:
                 row = from_record(ScenarioResult, json.loads(rows[brief.nodeid]), "scenario")
@@ -212,18 +202,20 @@ class Recovery:
                 row = self._unplayed(brief, why if is_it else others, blamed=is_it)
             folders.setdefault(brief.folder, []).append(row)
             if not self._ledger.is_finished(brief.nodeid):
-                self._report(brief, row)
-        written = [
-            self._write(self._run.folder.path / name, results, death or why) for name, results in folders.items()
-        ]
+                hook, location = self._run.config.hook, brief.location
+                hook.pytest_runtest_logstart(nodeid=brief.nodeid, location=location)
+                for report in reports_of(brief, row):
+                    hook.pytest_runtest_logreport(report=report)
+                hook.pytest_runtest_logfinish(nodeid=brief.nodeid, location=location)
+        run = self._run.folder.path
+        written = [self._write(run / name, results, death or why) for name, results in folders.items()]
         self._ledger.over(unit.name)
         return any(written)
 
     def _blamed(self, open_ones: Sequence[Brief], speaking: str) -> str:
         """Return the node id of the example that answers for a death; "" if all have ended."""
-        begun = [
-            one for one in open_ones if self._scene(self._run.folder.path / one.folder).spent_by(one.key)["tokens"]
-        ]
+        run = self._run.folder.path
+        begun = [one for one in open_ones if self._scene(run / one.folder).spent_by(one.key)["tokens"]]
         ranked = [*(one for one in open_ones if one.key == speaking), *begun, *open_ones]
         return ranked[0].nodeid if ranked else ""
 
@@ -238,16 +230,10 @@ class Recovery:
     def _scene(self, folder: Path) -> JournalSnapshot:
         if folder.name in self._far:
             return self._far[folder.name]
-        judge = self._run.costs.judge.tariff
-        return journal_snapshot(folder / JOURNAL, self._tariff(folder.name), judge, self._user_tariff)
-
-    def _user_tariff(self, model: str) -> Tariff:
-        return self._run.costs.user(model).tariff
+        return journal_snapshot(folder / JOURNAL, self._tariff(folder.name), *self._tariffs)
 
     def _tariff(self, folder: str) -> Tariff:
-        name = ConversationName.of_folder(folder)
-        assert name is not None
-        return self._run.costs.tariff_of(name.agent)
+        return self._run.costs.tariff_of(_name_of(folder).agent)
 
     def _cannot_go_on(self, folder: Path) -> str:
         if self._run.settings.rescored is not None:  # no agent is asked: it is told again from the record
@@ -258,61 +244,32 @@ class Recovery:
         except LtmError as error:
             return str(error)
 
-    def _unplayed(self, brief: Brief, why: str, *, blamed: bool) -> ScenarioResult:
-        name = ConversationName.of_folder(brief.folder)
-        assert name is not None
+    def _unplayed(self, brief: Brief, why: str, *, blamed: bool) -> _result.ScenarioResult:
+        name = _name_of(brief.folder)
         last = self._scene(self._run.folder.path / brief.folder)
-        return ScenarioResult(
-            scenario=brief.scenario,
-            example=brief.example,
-            agent=name.agent,
-            span_label=name.span,
-            span=self._run.settings.spans[name.span],
-            trial=name.trial,
-            nodeid=brief.nodeid,
-            outcome="error" if blamed else "skipped",
-            score=None,
-            reason=why,
-            cause="agent" if blamed else "not reached",
-            threshold=brief.threshold,
-            pass_k=brief.pass_k,
-            skills=brief.skills,
-            **last.spent_by(brief.key),
-        )
+        return _result.ScenarioResult(
+            scenario=brief.scenario, example=brief.example, agent=name.agent, span_label=name.span, trial=name.trial,
+            span=self._run.settings.spans[name.span], nodeid=brief.nodeid, score=None, reason=why,
+            outcome="error" if blamed else "skipped", cause="agent" if blamed else "not reached",
+            threshold=brief.threshold, pass_k=brief.pass_k, skills=brief.skills, **last.spent_by(brief.key),
+        )  # fmt: skip
 
-    def _report(self, brief: Brief, row: ScenarioResult) -> None:
-        hook, location = self._run.config.hook, brief.location
-        hook.pytest_runtest_logstart(nodeid=brief.nodeid, location=location)
-        for report in reports_of(brief, row):
-            hook.pytest_runtest_logreport(report=report)
-        hook.pytest_runtest_logfinish(nodeid=brief.nodeid, location=location)
-
-    def _write(self, folder: Path, rows: Sequence[ScenarioResult], why: str) -> bool:
+    def _write(self, folder: Path, rows: Sequence[_result.ScenarioResult], why: str) -> bool:
         """Write the results of an incomplete conversation; return whether they were written."""
         if _is_complete(folder):
             return False
         folder.mkdir(parents=True, exist_ok=True)
-        spec = next(choice.spec for choice in self._run.settings.agents if choice.label == rows[0].agent)
-        last = self._scene(folder)
+        first, last = rows[0], self._scene(folder)
+        spec = next(choice.spec for choice in self._run.settings.agents if choice.label == first.agent)
         header = last.record.header
-        write_results(
-            folder / RESULTS,
-            ConversationResult(
-                agent=rows[0].agent,
-                agent_spec=spec,
-                span_label=rows[0].span_label,
-                span=rows[0].span,
-                trial=rows[0].trial,
-                plan_fingerprint="" if header is None else header.plan_fingerprint,
-                agent_fingerprint="" if header is None else header.agent_fingerprint,
-                scenarios=tuple(rows),
-                simulated_seconds=last.record.seconds,
-                notices=(ended_early(why),),
-                gone=why,
-                ended="agent gone",
-                **last.totals,
-            ),
-        )
+        result = _result.ConversationResult(
+            agent=first.agent, agent_spec=spec, span_label=first.span_label, span=first.span, trial=first.trial,
+            plan_fingerprint="" if header is None else header.plan_fingerprint,
+            agent_fingerprint="" if header is None else header.agent_fingerprint,
+            scenarios=tuple(rows), simulated_seconds=last.record.seconds, notices=(_result.ended_early(why),), gone=why,
+            ended="agent gone", **last.totals,
+        )  # fmt: skip
+        _result.write_results(folder / RESULTS, result)
         return True
 
     def _say(self, text: str) -> None:
@@ -322,9 +279,15 @@ class Recovery:
             reporter.write_line(f"ltm: {text}", yellow=True)
 
 
+def _name_of(folder: str) -> _result.ConversationName:
+    name = _result.ConversationName.of_folder(folder)
+    assert name is not None
+    return name
+
+
 def _is_complete(folder: Path) -> bool:
     try:
-        return read_results(folder / RESULTS).ended == "complete"
+        return _result.read_results(folder / RESULTS).ended == "complete"
     except (LtmError, OSError):
         return False
 
@@ -354,9 +317,9 @@ class Controller:
         if run.config.option.dist == "each":
             raise pytest.UsageError("--dist=each would play every conversation on every worker. Remove --dist")
         self.scheduling: ConversationScheduling | None = None
-        self._expected: dict[str, int] = {}
+        self.expected: dict[str, int] = {}
         self._ledger = ReportLedger()
-        self.recovery = Recovery(run, self._ledger)
+        self._recovery = Recovery(run, self._ledger)
         self._away: set[Any] = set()
         """Workers on other machines."""
         self._stopped = self._interrupted = False
@@ -364,13 +327,13 @@ class Controller:
 
     @property
     def notices(self) -> list[str]:
-        """Of the run, for its report."""
-        return self.recovery.notices
+        """A sentence for each conversation that lost a worker and whose results do not mention it."""
+        return [f"{unit}: {sentence}" for unit, sentence in self._recovery.notices.items()]
 
     # --- beginning
 
     @property
-    def conversations(self) -> set[ConversationName]:
+    def conversations(self) -> set[_result.ConversationName]:
         """Those of what the workers have collected, variants as one: the controller knows node ids only."""
         collected = None if self.scheduling is None else self.scheduling.collection
         return set(map(conversation_of, collected or ()))
@@ -378,16 +341,7 @@ class Controller:
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> ConversationScheduling:
         """Schedule conversations; never `loadgroup`, which rewrites node ids or silently stops grouping."""
-        self.scheduling = ConversationScheduling(
-            len(self._dsession.nodemanager.specs),
-            unit_of=lambda nodeid: str(conversation_of(nodeid)),
-            expected=self._expected,
-            send=self._hand_out,
-            lost=self._lost,
-            differ=self._differ,
-            may_play=self._may_play,
-            beside=self._beside,
-        )
+        self.scheduling = ConversationScheduling(len(self._dsession.nodemanager.specs), self)
         return self.scheduling
 
     @pytest.hookimpl(optionalhook=True)
@@ -401,21 +355,35 @@ class Controller:
         node.workerinput["ltm_seed"] = self._run.settings.seed.option
         node.workerinput["ltm_run"] = self._run.folder.name
         node.workerinput["ltm_live"] = self._run.progress.is_live
-        _wire.listen_to_node(node, self._dsession, self._heard)
+        _wire.listen_to_node(
+            node, self._dsession, lambda node, kind, **values: getattr(self, f"heard_{kind}")(node, **values)
+        )
 
     @property
     def _dsession(self) -> Any:
         return self._run.config.pluginmanager.get_plugin("dsession")
 
-    def _hand_out(self, node: Any, unit: WorkUnit, indices: list[int]) -> None:
+    # --- what the scheduler asks
+
+    def unit_of(self, nodeid: str) -> str:
+        """Return the name of an item's conversation."""
+        return str(conversation_of(nodeid))
+
+    def differ(self, worker: str, text: str) -> None:
+        """Make the session say why nothing is played."""
+        report = pytest.CollectReport(nodeid=worker, outcome="failed", longrepr=text, result=[])
+        self._run.config.hook.pytest_collectreport(report=report)
+
+    def may_play(self, node: Any, unit: WorkUnit) -> bool:
+        """Return whether a worker can play a conversation: one with a journal here would start over elsewhere."""
+        return node not in self._away or not self._run.folder.has_journal(unit.name)
+
+    def send(self, node: Any, unit: WorkUnit, indices: list[int]) -> None:
+        """Hand a conversation to a worker."""
         self._run.progress.remove_conversation(unit.name, left=self._left)
         _wire.send_command(node, _wire.UNIT, unit=unit.name, indices=indices, reported=self._ledger.told(unit))
 
-    def _may_play(self, node: Any, unit: WorkUnit) -> bool:
-        """Return whether a worker can: a conversation with a journal here would start over elsewhere."""
-        return node not in self._away or not self._run.folder.has_journal(unit.name)
-
-    def _beside(self, playing: Sequence[WorkUnit], unit: WorkUnit) -> bool:
+    def beside(self, playing: Sequence[WorkUnit], unit: WorkUnit) -> bool:
         """Return whether a worker that plays these may play another one at once."""
         run = self._run
         if len(playing) >= run.most_at_once:
@@ -423,24 +391,19 @@ class Controller:
         agent, *others = [conversation_of(one.items[0]).agent for one in (unit, *playing)]
         return all(run.of_agent[one] for one in (agent, *others)) and others.count(agent) < run.of_agent[agent]
 
-    def _lost(self, node: Any, unit: WorkUnit) -> bool:
+    def lost(self, node: Any, unit: WorkUnit) -> bool:
+        """A worker has died; return whether another one continues the conversation."""
         self._run.progress.remove_conversation(unit.name, left=self._left)
         if self._stopped:
             return False
-        return self.recovery.lost(node.gateway.id, unit, here=node not in self._away)
+        return self._recovery.lost(node.gateway.id, unit, here=node not in self._away)
 
     @property
     def _left(self) -> int:
         """Conversations that no worker plays yet."""
         return self.scheduling.waiting_conversations if self.scheduling is not None else 0
 
-    def _differ(self, worker: str, text: str) -> None:
-        self._run.config.hook.pytest_collectreport(report=failed_collection(worker, text))
-
     # --- what workers say
-
-    def _heard(self, node: Any, kind: str, **values: Any) -> None:
-        getattr(self, f"heard_{kind}")(node, **values)
 
     def heard_refused(self, node: Any, sentences: list[str]) -> None:
         """A worker cannot collect what was asked for."""
@@ -452,7 +415,7 @@ class Controller:
         """A worker has collected: how long each conversation is, and whether it writes into our run folder."""
         if not here:
             self._away.add(node)
-        self._expected.update(tokens)
+        self.expected.update(tokens)
         self._run.scenario_names.update(scenarios)
         self._run.deselected |= {(folder, scenario): count for folder, scenario, count in deselected}
 
@@ -466,11 +429,11 @@ class Controller:
 
     def heard_written(self, node: Any, folder: str, event: str) -> None:
         """A worker on another machine has written an event down."""
-        self.recovery.told(folder, events.decode_event(event, f"worker {node.gateway.id}"))
+        self._recovery.told(folder, events.decode_event(event, f"worker {node.gateway.id}"))
 
     def heard_results(self, node: Any, folder: str, text: str) -> None:
         """Keep what a worker on another machine sends: the report reads this machine's run folder."""
-        self.recovery.over(folder)
+        self._recovery.over(folder)
         path = self._run.folder.path / folder
         path.mkdir(exist_ok=True)
         write_whole(path / RESULTS, for_file(text))
@@ -526,7 +489,7 @@ class Controller:
             for unit in self.scheduling.unplayed:
                 stranded = bool(self._away) and self._run.folder.has_journal(unit.name)
                 here = " of this machine, where its journal is," if stranded else ""
-                self.recovery.give_up(unit, f"no worker{here} was left to play it")
+                self._recovery.give_up(unit, f"no worker{here} was left to play it")
 
     def _stop(self, why: str) -> None:
         if self._stopped or self._dsession is None:  # xdist is installed, and there are no workers

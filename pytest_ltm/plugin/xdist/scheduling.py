@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any
-
-import pytest
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -37,33 +35,41 @@ def work_units(nodeids: Iterable[str], unit_of: Callable[[str], str], expected: 
 MAX_NAMED_ITEMS = 5
 
 
+class Dispatcher(Protocol):
+    """Who hands conversations out as the scheduler decides."""
+
+    expected: dict[str, int]
+    """About how many tokens each unit takes, by name."""
+
+    def unit_of(self, nodeid: str, /) -> str:
+        """Return the name of an item's unit."""
+
+    def send(self, node: Any, unit: WorkUnit, indices: list[int], /) -> None:
+        """Hand a unit to a worker."""
+
+    def lost(self, node: Any, unit: WorkUnit, /) -> bool:
+        """A worker has died in the middle of a unit; return whether it must be played again."""
+
+    def differ(self, worker: str, text: str, /) -> None:
+        """A worker has collected something else."""
+
+    def may_play(self, node: Any, unit: WorkUnit, /) -> bool:
+        """Return whether a worker can play a unit: what was begun on one machine goes on there."""
+
+    def beside(self, playing: Sequence[WorkUnit], unit: WorkUnit, /) -> bool:
+        """Return whether a worker that plays these may play another one at once."""
+
+
 class ConversationScheduling:
     """A scheduler for xdist (its `Scheduling` protocol): one conversation, one worker, the longest first.
 
     Nothing is handed out ahead of time: which worker is free first decides who plays the next conversation.
-    `send(node, unit, indices)` hands a unit to a worker; `lost(node, unit)` is told of a worker that died in the
-    middle of one, and returns whether it must be played again. `may_play(node, unit)` says who can: what was begun on
-    one machine goes on there. `beside(units, unit)` says whether who plays some may play another one at once.
     """
 
-    def __init__(
-        self,
-        workers: int,
-        *,
-        unit_of: Callable[[str], str],
-        expected: Mapping[str, int],
-        send: Callable[[Any, WorkUnit, list[int]], None],
-        lost: Callable[[Any, WorkUnit], bool],
-        differ: Callable[[str, str], None],
-        may_play: Callable[[Any, WorkUnit], bool],
-        beside: Callable[[Sequence[WorkUnit], WorkUnit], bool],
-    ) -> None:
-        self.numnodes = workers
+    def __init__(self, workers: int, dispatcher: Dispatcher) -> None:
+        self.numnodes, self._dispatcher = workers, dispatcher
         self.collection: list[str] | None = None
         """The node ids that are played, once all workers have collected."""
-        self._unit_of, self._expected = unit_of, expected
-        self._send, self._lost, self._differ = send, lost, differ
-        self._may_play, self._beside = may_play, beside
         self._playing: dict[Any, list[WorkUnit]] = {}
         self._indices: dict[Any, dict[str, int]] = {}
         self._collections = 0
@@ -119,24 +125,22 @@ class ConversationScheduling:
         """Everybody has collected, or a further worker has: hand out conversations."""
         if self.collection is None:
             self.collection = list(next(iter(self._indices.values())))
-            result = work_units(self.collection, self._unit_of, self._expected)
-            playable = [unit for unit in result if any(self._may_play(node, unit) for node in self.nodes)]
+            result = work_units(self.collection, self._dispatcher.unit_of, self._dispatcher.expected)
+            playable = [unit for unit in result if any(self._dispatcher.may_play(node, unit) for node in self.nodes)]
             self._stranded = [unit for unit in result if unit not in playable]
             self._queue = playable
         reference = self.collection
         for node in self.nodes:
             mine = self._indices.get(node)
             if mine is not None and mine.keys() != set(reference):
-                self._differ(node.gateway.id, _collection_difference(node.gateway.id, reference, mine))
+                self._dispatcher.differ(node.gateway.id, _collection_difference(node.gateway.id, reference, mine))
                 self._queue = []
         self._serve()
 
     def over(self, node: Any, name: str) -> None:
         """A worker has played a conversation to its end."""
-        playing = self._playing.get(node, [])
-        unit = next((unit for unit in playing if unit.name == name), None)
-        if unit is not None:
-            playing.remove(unit)
+        for unit in [unit for unit in self._playing.get(node, ()) if unit.name == name]:
+            self._playing[node].remove(unit)
             self._serve()
 
     def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:
@@ -146,7 +150,7 @@ class ConversationScheduling:
         """A worker is gone; what it was playing is played by another. No item is ever blamed by xdist."""
         units = self._playing.pop(node)
         self._indices.pop(node, None)
-        again = [unit for unit in units if self._lost(node, unit)]
+        again = [unit for unit in units if self._dispatcher.lost(node, unit)]
         if again:
             self._queue[:0] = again  # they have been waited for longest
             self._serve()
@@ -166,20 +170,17 @@ class ConversationScheduling:
         while len(full) < len(ready):
             node = min((node for node in ready if node not in full), key=lambda node: len(self._playing[node]))
             playing, indices = self._playing[node], self._indices[node]
-            unit = next((one for one in self._queue if self._has_room(node, one)), None)
+            fits = (one for one in self._queue if not playing or self._dispatcher.beside(playing, one))
+            unit = next((one for one in fits if self._dispatcher.may_play(node, one)), None)
             if unit is None:
                 full.add(node)
                 continue
             self._queue.remove(unit)
             playing.append(unit)
-            self._send(node, unit, [indices[nodeid] for nodeid in unit.items])
+            self._dispatcher.send(node, unit, [indices[nodeid] for nodeid in unit.items])
         for node in ready:
             if not self._playing[node]:
                 node.shutdown()
-
-    def _has_room(self, node: Any, unit: WorkUnit) -> bool:
-        playing = self._playing[node]
-        return (not playing or self._beside(playing, unit)) and self._may_play(node, unit)
 
 
 def _collection_difference(worker: str, reference: Sequence[str], mine: Mapping[str, int]) -> str:
@@ -190,8 +191,3 @@ def _collection_difference(worker: str, reference: Sequence[str], mine: Mapping[
         lines += [f"{what}: {nodeid}" for nodeid in ids[:MAX_NAMED_ITEMS]]
         lines += [f"... and {len(ids) - MAX_NAMED_ITEMS} more"] * (len(ids) > MAX_NAMED_ITEMS)
     return "\n".join([*lines, "Collection must not depend on chance, on the time or on the order of a set"])
-
-
-def failed_collection(worker: str, text: str) -> pytest.CollectReport:
-    """Return the report that makes the session say why nothing is played."""
-    return pytest.CollectReport(nodeid=worker, outcome="failed", longrepr=text, result=[])

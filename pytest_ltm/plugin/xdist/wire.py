@@ -78,10 +78,8 @@ def _reap_failed_worker(error: BaseException) -> None:
 
 def send_command(node: Any, command: str, **values: Any) -> None:
     """Send a command of ours to a worker; one that is gone never receives it."""
-    try:
+    with suppress(OSError):
         node.sendcommand(command, **values)
-    except OSError:
-        return
 
 
 def obey_commands(interactor: Any, listeners: dict[str, Callable[..., None]]) -> None:
@@ -127,15 +125,8 @@ class Brief(NamedTuple):
     threshold: float
     pass_k: int | None
     skills: tuple[str, ...]
-    path: str
-    line: int
-    name: str
-    """With path and line its location, as pytest reports it."""
-
-    @property
-    def location(self) -> tuple[str, int, str]:
-        """Where pytest says that it is."""
-        return self.path, self.line, self.name
+    location: tuple[str, int, str]
+    """Where pytest says that it is: path, line and name."""
 
     @property
     def key(self) -> str:
@@ -195,7 +186,7 @@ def _made_up(unit: str, nodeid: str) -> Brief:
     name = node_label(rest.partition("[")[0].rpartition("::")[2].removeprefix("test_"))
     example, _, variant = _node_id_labels(nodeid).removeprefix(f"{unit}-").partition("-")
     scenario = f"{name}.{node_label(variant)}" if variant else name
-    return Brief(nodeid, conversation_of(nodeid).folder, scenario, example, 1.0, None, (), path, 0, rest)
+    return Brief(nodeid, conversation_of(nodeid).folder, scenario, example, 1.0, None, (), (path, 0, rest))
 
 
 def conversation_of(nodeid: str) -> ConversationName:
@@ -217,26 +208,24 @@ class Filter:
     """Knows the events of items that were reported before; played again, an item reports the same in the same order."""
 
     def __init__(self) -> None:
-        self._reports: dict[str, int] = {}
-        self._started: set[str] = set()
-        self._finished: set[str] = set()
+        self._known: dict[str, list[int]] = {}
+        """By item: the number of its reports, and whether it is complete."""
+        self._left: dict[str, int] = {}
+        """Reports that are still to be left out."""
 
     def leave_out(self, reported: dict[str, list[int]]) -> None:
         """Leave out this many reports of these items, and whether they are complete."""
-        for nodeid, (reports, finished) in reported.items():
-            self._reports[nodeid] = reports
-            if reports:
-                self._started.add(nodeid)
-            if finished:
-                self._finished.add(nodeid)
+        self._known |= reported
+        self._left |= {nodeid: reports for nodeid, (reports, _) in reported.items()}
 
     def is_known(self, event: str, values: dict[str, Any]) -> bool:
         """Return whether this event has been told before; each report is left out once."""
         if event == "testreport":
             nodeid = values["data"]["nodeid"]
-            left = self._reports.get(nodeid, 0)
-            self._reports[nodeid] = max(left - 1, 0)
+            left = self._left.get(nodeid, 0)
+            self._left[nodeid] = max(left - 1, 0)
             return left > 0
-        if event == "logstart":
-            return values["nodeid"] in self._started
-        return event in {"logfinish", "warning_recorded"} and values["nodeid"] in self._finished
+        if event not in {"logstart", "logfinish", "warning_recorded"}:
+            return False
+        reports, finished = self._known.get(values["nodeid"], (0, 0))
+        return bool(reports if event == "logstart" else finished)

@@ -13,10 +13,10 @@ from pytest_ltm._journal import events
 from pytest_ltm._journal.run_file import FILE as RUN_FILE
 from pytest_ltm._storage.disk import make_private
 from pytest_ltm._storage.schema import to_record
+from pytest_ltm.plugin.collection import expected_tokens, items_of_conversations
 from pytest_ltm.plugin.internals.item_context import worker_interactor
 from pytest_ltm.plugin.internals.setup import last_teardown
 from pytest_ltm.plugin.items import LTM_ITEM
-from pytest_ltm.plugin.selection import expected_tokens, items_of_conversations
 from pytest_ltm.plugin.state import LANE
 from pytest_ltm.plugin.xdist import wire as _wire
 from pytest_ltm.plugin.xdist.wire import Brief, Filter, conversation_of
@@ -30,14 +30,9 @@ if TYPE_CHECKING:
 
 
 _TOLD = (
-    events.Header,
-    events.Begin,
-    events.MessageSent,
-    events.ReplyReceived,
-    events.FillerSent,
-    events.TimeJumped,
+    events.Header, events.Begin, events.MessageSent, events.ReplyReceived, events.FillerSent, events.TimeJumped,
     events.ModelAsked,
-)
+)  # fmt: skip
 
 
 class Worker:
@@ -73,15 +68,9 @@ class Worker:
                 told = events.encode_event(events.without_texts(event))
                 self._tell("written", folder=played.given.folder.name, event=told)
 
-        plan, agent = played.plan.fingerprint, played.agent_fingerprint
-        tell(
-            events.Header(
-                plan={"count": played.plan.count, "reading": to_record(played.plan.reading)},
-                plan_fingerprint=plan,
-                agent_fingerprint=agent,
-                now=played.start,
-            )
-        )
+        plan = {"count": played.plan.count, "reading": to_record(played.plan.reading)}
+        own, agent = played.plan.fingerprint, played.agent_fingerprint
+        tell(events.Header(plan=plan, plan_fingerprint=own, agent_fingerprint=agent, now=played.start))
         return tell
 
     @pytest.hookimpl(tryfirst=True)
@@ -157,21 +146,18 @@ class Worker:
         return True
 
     def _follow(self, name: ConversationName, what: Literal["begins", "over"]) -> None:
-        if what == "begins":
-            # Tell what is about to be played, so that it can be accounted for whatever happens to
-            # this process.
-            unit = str(name)
-            if unit not in self._unsent:
-                briefs = [_item_brief(item) for item in self._units[unit]]
-                self._unsent[unit] = [] if self._here else list(dict.fromkeys(brief.folder for brief in briefs))
-                self._tell("begun", unit=unit, briefs=[list(brief) for brief in briefs])
-        else:
-            unit = str(name)
+        unit = str(name)
+        if what == "over":
             self._open[unit].discard(name)
             if not self._open[unit]:
                 self._send_results(unit)
                 del self._units[unit], self._open[unit]
                 self._tell("over", unit=unit)
+        elif unit not in self._unsent:
+            # Told before it is played, so that it can be accounted for whatever happens to this process.
+            briefs = [_item_brief(item) for item in self._units[unit]]
+            self._unsent[unit] = [] if self._here else list(dict.fromkeys(brief.folder for brief in briefs))
+            self._tell("begun", unit=unit, briefs=[list(brief) for brief in briefs])
 
     def _sendevent(self, name: str, **values: Any) -> None:
         if name == "logstart":
@@ -202,17 +188,9 @@ class Worker:
 
 
 def _item_brief(item: pytest.Item) -> Brief:
-    known = item.stash[LTM_ITEM]
-    path, line, name = item.location
+    known, (path, line, name) = item.stash[LTM_ITEM], item.location
+    marks = known.marks
     return Brief(
-        nodeid=item.nodeid,
-        folder=known.conversation.folder,
-        scenario=known.scenario,
-        example=known.place.example,
-        threshold=known.marks.threshold,
-        pass_k=known.marks.pass_k,
-        skills=known.marks.skill_letters,
-        path=path,
-        line=line or 0,
-        name=name,
-    )
+        item.nodeid, known.conversation.folder, known.scenario, known.place.example, marks.threshold, marks.pass_k,
+        marks.skill_letters, (path, line or 0, name),
+    )  # fmt: skip
