@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from pytest_ltm._journal import amendments as _amendments
 from pytest_ltm._journal import events, judge_precheck, probe_rows
@@ -43,6 +43,8 @@ class ConversationFolder(Struct, frozen=True, kw_only=True):
     result: ConversationResult
     """With the amended verdicts in place of the automatic ones."""
     path: Path
+    recorded: ConversationResult | None = None
+    """As its `results.json` has it; None where it was not read from there."""
 
     def record(self) -> ConversationRecord | None:
         """Return what was said, from the journal; None where there is none or it cannot be read."""
@@ -84,13 +86,13 @@ class LoadedRun(Struct, frozen=True, kw_only=True):
         return cls(path=Path(), result=result, conversations=held, summary=summary or {})
 
 
-def read_run(path: Path) -> LoadedRun:
+def read_run(path: Path, results: ResultsInFolder | None = None) -> LoadedRun:
     """Return what stands in a run folder; results that cannot be read become notices.
 
-    Raises LtmError if nothing can be read there.
+    `results`: what `results_in` has returned for it. Raises LtmError if nothing can be read there.
     """
     summary = _read_json_object(path / "summary.json")
-    conversation_folders, notices = results_in(path)
+    conversation_folders, notices = results or results_in(path)
     if not conversation_folders:
         why = f": {notices[0]}" if notices else "; a run folder has a results.json for each conversation"
         raise LtmError(f"{path}: no results to report{why}")
@@ -116,20 +118,24 @@ def read_run(path: Path) -> LoadedRun:
     )
     amended = _amendments.apply_amendments(result, _amendments.read_amendments(path))
     conversations = tuple(
-        ConversationFolder(result=held, path=each.path)
+        structs.replace(each, result=held)
         for held, each in zip(amended.conversations, conversation_folders, strict=True)
     )
     return LoadedRun(path=path, result=amended, conversations=conversations, summary=summary)
 
 
-def results_in(path: Path) -> tuple[list[ConversationFolder], list[str]]:
+ResultsInFolder: TypeAlias = tuple[list[ConversationFolder], list[str]]
+
+
+def results_in(path: Path) -> ResultsInFolder:
     """Return the conversations of a run folder, without amendments, and why others of them cannot be read."""
     conversation_folders: list[ConversationFolder] = []
     notices: list[str] = []
     # One damaged conversation must not hide the others: it becomes a notice.
     for file in sorted(path.glob(_RESULTS)):
         try:
-            conversation_folders.append(ConversationFolder(result=read_results(file), path=file.parent))
+            result = read_results(file)
+            conversation_folders.append(ConversationFolder(result=result, path=file.parent, recorded=result))
         except LtmError as error:
             notices.append(str(error))
     return conversation_folders, notices

@@ -17,7 +17,7 @@ from pytest_ltm._journal.run_file import SUMMARY, conversations_in, cut_short, n
 from pytest_ltm._journal.timings import Began, Ended, Retry, Timing, Timings, load_all_timings, wall_seconds
 from pytest_ltm._language.lists import first_and_rest
 from pytest_ltm._results.gate.verdict import UNMEASURABLE
-from pytest_ltm._results.run_loading import prechecks_in, results_in, suite_of
+from pytest_ltm._results.run_loading import prechecks_in, read_run, results_in, suite_of
 from pytest_ltm._results.sentences import mishap_sentences, trust_sentence
 from pytest_ltm._results.statistics.totals import agent_paces
 from pytest_ltm._results.text import one_line, pluralize, score_text, wrap_text
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
     from pytest_ltm._journal.result import ConversationName, ConversationResult, Pace
+    from pytest_ltm._results.run_loading import ResultsInFolder
     from pytest_ltm.plugin.gate import Gate
     from pytest_ltm.plugin.session import LtmRun
 
@@ -68,6 +69,8 @@ class Report:
         self._tracebacks: dict[str, None] = {}
         """What was raised where agents could not be made; each once, in order."""
         self._began = stopwatch_seconds()
+        self._results: ResultsInFolder | None = None
+        """What the run's folder has of results, once it is over."""
         self._timed: dict[ConversationName, list[Timing]] = {}
         """What was timed in each conversation."""
         self._noted = False
@@ -239,6 +242,7 @@ class Report:
         try:
             write_verdicts(self._run.folder.path, result)
             write_summary(self._run.folder.path / SUMMARY, summary)
+            del summary  # as large as the results, and the page needs the room
             self._page = self._write_page()
         except (DiskFault, OSError) as fault:  # the results are there, and the tables can still be shown
             self._page = one_line(str(fault))
@@ -340,7 +344,7 @@ class Report:
         from pytest_ltm.reporting.html import build_report
 
         try:
-            build_report([self._run.folder.path], path)
+            build_report([read_run(self._run.folder.path, self._results)], path)
         except LtmError as error:
             return f"report: {one_line(str(error))}"
         return f"report: {one_line(given)}"
@@ -350,7 +354,8 @@ class Report:
             canaries.complete_checks()
 
     def _read(self) -> RunResult:
-        matching, notices = results_in(self._run.folder.path)
+        self._results = results_in(self._run.folder.path)
+        matching, notices = self._results[0], [*self._results[1]]
         amendments: dict[str, _amendments.Amendment] = {}
         try:
             amendments = _amendments.read_amendments(self._run.folder.path)

@@ -146,20 +146,29 @@ def distance_lines(
     result: ScenarioResult, before: Exchange, after: Exchange, exchanges: Sequence[Exchange]
 ) -> list[str]:
     """Return the line between two exchanges; none if the one follows the other at once."""
+    text = distance_text(before, after, exchanges, own=result.id)
+    return wrap_text(f"{_INDENT}… {text} …", WIDTH, _INDENT + "  ") if text else []
+
+
+def distance_text(before: Exchange, after: Exchange, exchanges: Sequence[Exchange], *, own: str = "") -> str:
+    """Return how far two exchanges lie apart and what is between them; "" if the one follows the other at once.
+
+    `own`: the example whose exchanges are counted apart; those of the speaker of `before` count in no case.
+    """
     between = exchanges[_exchange_index(exchanges, before.number + 1) : _exchange_index(exchanges, after.number)]
     between = [each for each in between if not each.alone]
     if not between:
-        return []
-    passed = format_distance(needle_gap(before, after), after.now - before.now)
-    own = result.id
-    others = {each.by.rpartition("/")[0] for each in between if each.by and each.by != own}
+        return ""
     counts = {
-        "other scenario": len(others),
-        "own exchange": sum(each.by == own for each in between),
+        "other scenario": len(
+            {each.by.rpartition("/")[0] for each in between if each.by not in ("", own or before.by)}
+        ),
+        "own exchange": sum(each.by == own for each in between if own),
         "filler": sum(each.kind == "filler" for each in between),
     }
     inside = ", ".join(pluralize(number, noun) for noun, number in counts.items() if number)
-    return wrap_text(f"{_INDENT}… {passed} later{f' ({inside})' if inside else ''} …", WIDTH, _INDENT + "  ")
+    passed = format_distance(needle_gap(before, after), after.now - before.now)
+    return f"{passed} later" + f" ({inside})" * bool(inside)
 
 
 def asker_of(exchange: Exchange) -> str:
