@@ -53,12 +53,8 @@ def goes_on(run: Path) -> bool:
         return True
 
 
-async def live_page(request: Request) -> Response:
+def live_page(request: Request) -> Response:
     """Show runs: those that the address names, else those that go on, else the newest."""
-    return await run_in_threadpool(_render_live, request)
-
-
-def _render_live(request: Request) -> Response:
     named = request.query_params.getlist("run")[:MOST_RUNS]
     if named:
         runs = [page_parts.run_folder(request, name) for name in named]

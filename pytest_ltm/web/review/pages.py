@@ -121,12 +121,8 @@ def undecided_cases(cases: Iterable[Case], opinions: Opinions, place: ReviewAddr
 # --- Pages.
 
 
-async def overview_page(request: Request) -> Response:
+def overview_page(request: Request) -> Response:
     """Show what can be reviewed in a run, and what has been found."""
-    return await run_in_threadpool(_render_overview, request)
-
-
-def _render_overview(request: Request) -> Response:
     place = ReviewAddress.parse_request(request, request.query_params)
     path = page_parts.run_folder(request, place.run)
     cases = cases_of(path, place.compare, page_parts.baselines_folder(request), page_parts.ltm_dir(request))
@@ -176,12 +172,8 @@ def _pair_row(pair: Any) -> dict[str, str]:
     return {"who": " and ".join(pair.reviewers), "kappa": text, "answers": f"{kappa.cases:,}"}
 
 
-async def look_page(request: Request) -> Response:
+def look_page(request: Request) -> Response:
     """Show the next answer that waits for the reviewer, or the one that is named."""
-    return await run_in_threadpool(_render_look, request)
-
-
-def _render_look(request: Request) -> Response:
     place = ReviewAddress.parse_request(request, request.query_params)
     if not place.reviewer:
         return RedirectResponse(f"/review/{place.run}?{place.query()}", 303)
@@ -330,14 +322,14 @@ def _refresh_run(path: Path) -> None:
         refresh_summary(read_run(path))
 
 
-async def rows_for_rules(request: Request) -> Response:
+def rows_for_rules(request: Request) -> Response:
     """Send reviewed answers for `verdict-check`."""
-    return await run_in_threadpool(_download_response, request, "rows.jsonl", verdict_rows)
+    return _download_response(request, "rows.jsonl", verdict_rows)
 
 
-async def rows_for_judges(request: Request) -> Response:
+def rows_for_judges(request: Request) -> Response:
     """Send reviewed answers for `judge-check`."""
-    return await run_in_threadpool(_download_response, request, "judge.yml", lambda *given: judge_rows(*given)[0])
+    return _download_response(request, "judge.yml", lambda *given: judge_rows(*given)[0])
 
 
 def _download_response(request: Request, name: str, made: Callable[[Cases, Opinions], str]) -> Response:
