@@ -15,6 +15,7 @@ from io import BytesIO
 from itertools import combinations, zip_longest
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._results.figures import read_definitions
 from pytest_ltm._results.memory_measures import needle_rows
 from pytest_ltm._results.metrics import agent_metrics
 from pytest_ltm._results.statistics.totals import group_by
@@ -43,7 +44,6 @@ from pytest_ltm.reporting.html.report_data import (
     run_origin,
     unscored_reasons,
 )
-from pytest_ltm.reporting.summary import METRICS
 from pytest_ltm.reporting.verification import DIFFERS, read_marked_run
 
 if TYPE_CHECKING:
@@ -260,7 +260,7 @@ def render_page(material: Material, most: int, lines: int) -> bytes:
         graded=[row.result for row in material.rows if row.result.is_contested],
         most_graded=MOST_GRADED,
         reasons=unscored_reasons(material),
-        metrics=METRICS,
+        metrics=read_definitions(),
         index=_page_index(material),
         shown=shown,
         parcels=parcels,
