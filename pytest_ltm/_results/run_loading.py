@@ -31,7 +31,9 @@ from pytest_ltm._storage.errors import ConfigurationError, LtmError, did_you_mea
 from pytest_ltm._storage.schema import from_record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
+
+    from pytest_ltm._results.gate.plan_facts import PlanFacts
 
 
 _RESULTS = "*/results.json"
@@ -96,7 +98,8 @@ def read_run(path: Path, results: ResultsInFolder | None = None) -> LoadedRun:
     if not conversation_folders:
         why = f": {notices[0]}" if notices else "; a run folder has a results.json for each conversation"
         raise LtmError(f"{path}: no results to report{why}")
-    plan = summary.get("plan")
+    plan, noted = summary.get("plan"), summary.get("notices")
+    noted = noted if isinstance(noted, list) else []
     named = list(plan.get("agents") or ()) if isinstance(plan, dict) else []
     agents = [*named, *sorted({each.result.agent for each in conversation_folders} - set(named))]
 
@@ -110,7 +113,7 @@ def read_run(path: Path, results: ResultsInFolder | None = None) -> LoadedRun:
         run_id=path.resolve().name,
         conversations=tuple(each.result for each in conversation_folders),
         folder=str(path),
-        notices=tuple(notices + [text for text in _text_values(summary.get("notices")) if text not in notices]),
+        notices=tuple(notices + [text for text in noted if isinstance(text, str) and text not in notices]),
         suite=suite_of(summary.get("plan")),
         trust=text_of(summary.get("trust", "")),
         paces=_read_paces(summary.get("results")),
@@ -180,10 +183,6 @@ def _read_paces(columns: object) -> tuple[Pace, ...]:
     )
 
 
-def _text_values(value: object) -> Iterable[str]:
-    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
-
-
 # --- Finding what a run is compared with: a baseline by its name, a baseline file, or a run folder; and keeping one.
 
 # Stands before the agent's label where a run or a file holds several: `latest@mybot`.
@@ -247,11 +246,8 @@ def _is_measured(run: Path) -> bool:
     """Return whether a run came to its end, and lost nothing on the way."""
     held = tuple(each.result for each in results_in(run)[0])
     over = all((path.parent / "results.json").is_file() for path in run.glob("*/journal.jsonl"))
-    return (
-        over
-        and all(each.ended == "complete" for each in held)
-        and not why_unmeasured(RunResult(run_id=run.name, conversations=held))
-    )
+    is_whole = over and all(each.ended == "complete" for each in held)
+    return is_whole and not why_unmeasured(RunResult(run_id=run.name, conversations=held))
 
 
 def _load_side(path: Path, text: str) -> GateSide:
@@ -263,19 +259,12 @@ def _load_side(path: Path, text: str) -> GateSide:
 def side_of_run(path: Path) -> GateSide:
     """Return a run folder as a side."""
     run = read_run(path)
-    return GateSide(
-        name=f"run {run.result.run_id}",
-        result=run.result,
-        plans=tuple(
-            facts_of(
-                folder.plan() or None,
-                span_label=folder.result.span_label,
-                trial=folder.result.trial,
-                fingerprint=folder.result.plan_fingerprint,
-            )
-            for folder in run.conversations
-        ),
-    )
+
+    def facts(held: ConversationResult, plan: Mapping[str, Any] | None) -> PlanFacts:
+        return facts_of(plan, span_label=held.span_label, trial=held.trial, fingerprint=held.plan_fingerprint)
+
+    plans = tuple(facts(folder.result, folder.plan() or None) for folder in run.conversations)
+    return GateSide(name=f"run {run.result.run_id}", result=run.result, plans=plans)
 
 
 def save_baseline(side: GateSide, name: str, baselines: Path, version: str) -> str:

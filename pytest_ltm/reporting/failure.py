@@ -23,7 +23,7 @@ from pytest_ltm._results.text import (
 from pytest_ltm._storage.sanitize import for_screen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from pytest_ltm._journal.result import QuestionResult, ScenarioResult
     from pytest_ltm._model.score import Check
@@ -55,9 +55,10 @@ def failure_text(result: ScenarioResult, exchanges: Sequence[Exchange], again: s
     candidates = deciding or result.questions
     question = candidates[-1] if candidates else None
     shown = _own_exchanges_shown(result, exchanges) if question is None else _question_exchanges(question, exchanges)
-    lines = wrap_text(failure_headline(result), WIDTH, "  ")
-    lines += check_lines(result)
-    lines += _story_lines(result, shown, exchanges)
+    lines = [*wrap_text(failure_headline(result), WIDTH, "  "), *check_lines(result)]
+    for i, (exchange, replies) in enumerate(shown):
+        lines += distance_lines(result, shown[i - 1][0], exchange, exchanges) if i else []
+        lines += _numbered_lines(exchange, result.evidence, replies=replies)
     if result.overrun and result.span is not None:
         passed = f"{result.measured_span:,}" if result.measured_span is not None else "more"
         lines.append(f"  overran its memory span: {passed} tokens instead of {result.span:,}")
@@ -133,13 +134,6 @@ def _own_exchanges_shown(result: ScenarioResult, exchanges: Sequence[Exchange]) 
 def _first_and_last(numbers: Sequence[int]) -> list[int]:
     half = _MOST // 2
     return list(numbers) if len(numbers) <= _MOST else [*numbers[:half], *numbers[-half:]]
-
-
-def _story_lines(result: ScenarioResult, shown: Sequence[_Shown], exchanges: Sequence[Exchange]) -> Iterator[str]:
-    for i, (exchange, replies) in enumerate(shown):
-        if i:
-            yield from distance_lines(result, shown[i - 1][0], exchange, exchanges)
-        yield from _numbered_lines(exchange, result.evidence, replies=replies)
 
 
 def distance_lines(

@@ -76,7 +76,7 @@ def summary_json(
             {
                 **fields_of(column, "agent", "span_label", "span"),
                 **figures_json(column),
-                "scenarios": {name: _cell(column.cells[name]) for name in column.cells},
+                "scenarios": {name: _cell(cell) for name, cell in column.cells.items()},
                 "metrics": metrics_json(run, column.agent, column.span_label),
             }
             for column in result_columns(run)

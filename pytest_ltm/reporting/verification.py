@@ -10,6 +10,7 @@ import csv
 import io
 import json
 from collections import Counter
+from contextlib import suppress
 from itertools import islice
 from math import isclose
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ from pytest_ltm._journal.result import ConversationName, outcome_of, read_result
 from pytest_ltm._journal.run_file import FILE as RUN_FILE
 from pytest_ltm._journal.run_file import SUMMARY, run_parts
 from pytest_ltm._journal.timings import ReplyTime, Resumed, load_all_timings
+from pytest_ltm._language.lists import first_and_rest
 from pytest_ltm._model.definition import to_json as definition_json
 from pytest_ltm._model.plan import Plan, plan_differences
 from pytest_ltm._results.run_loading import LoadedRun, read_run
@@ -158,20 +160,22 @@ def _journal_discrepancies(folder: Path, result: ConversationResult, *, imported
     if record.header is None:
         return [Discrepancy(f"{here}/{JOURNAL}", "it is empty")]
     plan = Plan.from_json(record.header.plan, where="the recorded plan")
+    says = record.header.plan_fingerprint
+    forged = f"the plan in its header has the fingerprint {plan.fingerprint}, and it says {says}"
     texts = {
-        JOURNAL: _header_differences(record.header, plan),
+        JOURNAL: [forged] * (plan.fingerprint != says),
         "plan.json": _plan_file_differences(folder, record.header, plan),
         RESULTS: list(_result_differences(result, record, plan)),
         TIMINGS: _attempt_differences(folder / TIMINGS, record),
     }
-    discrepancies = [Discrepancy(f"{here}/{name}", text) for name, mine in texts.items() for text in _first_of(mine)]
+    discrepancies = [
+        Discrepancy(f"{here}/{name}", text)
+        for name, mine in texts.items()
+        for text in first_and_rest(mine, _MOST, "and {:,} more")
+    ]
     if result.ended == "interrupted":
         discrepancies.append(Discrepancy(f"{here}/{RESULTS}", "the conversation was interrupted", unfinished=True))
     return discrepancies + _definition_discrepancies(folder, plan)
-
-
-def _first_of(texts: list[str]) -> list[str]:
-    return texts[:_MOST] + [f"and {len(texts) - _MOST:,} more"] * (len(texts) > _MOST)
 
 
 def _damaged_lines(path: Path) -> list[Discrepancy]:
@@ -180,12 +184,6 @@ def _damaged_lines(path: Path) -> list[Discrepancy]:
     place = path.name if path.name != JOURNAL else f"{path.parent.name}/{JOURNAL}"
     damages = list(islice(find_damages(read_regular(path)), _MOST))
     return [Discrepancy(place, damage.what, damage.line) for damage in damages]
-
-
-def _header_differences(header: events.Header, plan: Plan) -> list[str]:
-    if plan.fingerprint == header.plan_fingerprint:
-        return []
-    return [f"the plan in its header has the fingerprint {plan.fingerprint}, and it says {header.plan_fingerprint}"]
 
 
 def _plan_file_differences(folder: Path, header: events.Header, plan: Plan) -> list[str]:
@@ -201,22 +199,20 @@ def _plan_file_differences(folder: Path, header: events.Header, plan: Plan) -> l
 
 def _definition_discrepancies(folder: Path, plan: Plan) -> list[Discrepancy]:
     known = {f"{one.scenario}/{one.example}": one.definition for one in plan.examples if one.definition is not None}
-    discrepancies = []
+    discrepancies: list[tuple[str, str]] = []
     paths = sorted((folder / "definitions").glob("*/*.def.json"))
     there = {f"{path.parent.name}/{path.name.removesuffix('.def.json')}": path for path in paths}
     for key in sorted(known.keys() | there.keys()):
-        place = f"{folder.name}/definitions/{key}.def.json"
         if key not in there:
-            discrepancies += [Discrepancy(place, "it is missing")] * bool(there)
+            discrepancies += [(key, "it is missing")] * bool(there)
         elif key not in known:
-            discrepancies.append(Discrepancy(place, "no example of the plan has it"))
+            discrepancies.append((key, "no example of the plan has it"))
         else:
-            try:
+            same = False
+            with suppress(OSError, ValueError, RecursionError):
                 same = parse_record(read_regular(there[key]).decode()) == definition_json(known[key])
-            except (OSError, ValueError, RecursionError):
-                same = False
-            discrepancies += [Discrepancy(place, "it is not the definition that was played")] * (not same)
-    return discrepancies
+            discrepancies += [(key, "it is not the definition that was played")] * (not same)
+    return [Discrepancy(f"{folder.name}/definitions/{key}.def.json", what) for key, what in discrepancies]
 
 
 def _attempt_differences(path: Path, record: ConversationRecord) -> list[str]:
@@ -281,9 +277,10 @@ def _row_differences(row: ScenarioResult, record: ConversationRecord) -> list[st
         pairs: dict[str, tuple[object, object]] = {
             name: (getattr(row, name), getattr(verdict, name)) for name in _OF_VERDICT
         }
+        pairs["checks"] = checks, verdict.checks
         texts += [
             f"its {name} is {show_value(ours)}, and the journal says {show_value(theirs)}"
-            for name, (ours, theirs) in {**pairs, "checks": (checks, verdict.checks)}.items()
+            for name, (ours, theirs) in pairs.items()
             if ours != theirs
         ]
     if row.score is not None and not row.is_open and row.outcome != outcome_of(row.score, row.threshold):
@@ -356,7 +353,9 @@ def _summary_discrepancies(run: LoadedRun) -> Iterator[Discrepancy]:
             missing = "it is missing or cannot be read: the run has not come to its end"
             yield Discrepancy(SUMMARY, missing, unfinished=True)
         return
-    run_id, began = run.summary.get("run_id"), _run_named(run.path)
+    run_id, began = run.summary.get("run_id"), ""
+    with suppress(OSError, ValueError, RecursionError, AttributeError):
+        began = str(json.loads(read_regular(run.path / RUN_FILE)).get("run", ""))
     if run_id not in (began or run_id, run.path.resolve().name):  # a copy that was amended has the name of its folder
         yield Discrepancy(SUMMARY, f"it is that of run {run_id}, and {RUN_FILE} began run {began}")
     yield from _plan_discrepancies(run)
@@ -383,13 +382,6 @@ def _plan_discrepancies(run: LoadedRun) -> Iterator[Discrepancy]:
 
 def _csv_rows(data: bytes) -> list[list[str]]:
     return sorted(csv.reader(io.StringIO(data.decode("utf-8", "replace"), newline="")))
-
-
-def _run_named(run: Path) -> str:
-    try:
-        return str(json.loads(read_regular(run / RUN_FILE)).get("run", ""))
-    except (OSError, ValueError, RecursionError, AttributeError):
-        return ""
 
 
 def _value_differences(said: object, now: object, path: str) -> Iterator[str]:

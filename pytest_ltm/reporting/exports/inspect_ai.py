@@ -57,11 +57,8 @@ def _write_log(part: RunSlice, path: Path) -> None:
 def _eval_log(part: RunSlice) -> dict[str, Any]:
     """Return the log as JSON values; the only NaN is Inspect's sign of a sample without a score."""
     facts, column = part.facts(), part.column
-    used = Usage(
-        input_tokens=column.sum_of("input_tokens") or 0,
-        output_tokens=column.sum_of("output_tokens") or 0,
-        cached_tokens=column.sum_of("cached_tokens") or 0,
-    )
+    counts: dict[str, Any] = {name: column.sum_of(f"{name}_tokens") or 0 for name in ("input", "output", "cached")}
+    used = Usage(**{f"{name}_tokens": count for name, count in counts.items()})
     samples = list(_eval_samples(part))
     names = list(dict.fromkeys(sample["id"] for sample in samples))
     figures = part.figures()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pytest_ltm._journal.fold import ConversationRecord, Leap
-    from pytest_ltm._journal.result import ExampleMetric, QuestionResult, ScenarioResult
+    from pytest_ltm._journal.result import ExampleMetric, NeedleRef, QuestionResult, ScenarioResult
     from pytest_ltm._model.transcript import Exchange
     from pytest_ltm.reporting.html.report_data import ExampleEntry
 
@@ -98,13 +98,7 @@ def _question_json(question: QuestionResult) -> dict[str, Any]:
             {
                 "n": needle.number,
                 "text": needle.text,
-                "gap": f"{format_distance(needle.gap, timedelta(seconds=needle.seconds_passed))} before the question"
-                + (
-                    f"; {pluralize(needle.told_gap, 'token')} without the agent's replies"
-                    if needle.told_gap < needle.gap
-                    else ""
-                )
-                + _rank_text(needle.rank),
+                "gap": _needle_text(needle),
                 **({} if needle.rank is None else {"rank": needle.rank}),
             }
             for needle in question.needles
@@ -125,17 +119,13 @@ def own_exchanges(result: ScenarioResult, record: ConversationRecord, unanswered
 def _talk_json(
     result: ScenarioResult, record: ConversationRecord, unanswered: Iterable[Exchange]
 ) -> list[dict[str, Any]]:
-    asked = {question.number for question in result.questions}
-    needles = {needle.number for question in result.questions for needle in question.needles}
+    kinds = {needle.number: "needle" for question in result.questions for needle in question.needles}
+    kinds |= {question.number: "question" for question in result.questions}
     ordered = own_exchanges(result, record, unanswered)
     return [
         {
             "n": exchange.number,
-            "kind": "question"
-            if exchange.number in asked
-            else "needle"
-            if exchange.number in needles
-            else exchange.kind,
+            "kind": kinds.get(exchange.number, exchange.kind),
             "at": f"at {pluralize(exchange.start, 'token')}, {exchange.now:%Y-%m-%d %H:%M}",
             "gap": distance_text(before, exchange, record.transcript) if before else "",
             "user": exchange.user or "you",
@@ -148,8 +138,13 @@ def _talk_json(
     ]
 
 
-def _rank_text(rank: int | None) -> str:
-    return "" if rank is None else f"; retrieved at rank {rank}" if rank else "; not retrieved"
+def _needle_text(needle: NeedleRef) -> str:
+    parts = [f"{format_distance(needle.gap, timedelta(seconds=needle.seconds_passed))} before the question"]
+    told = f"{pluralize(needle.told_gap, 'token')} without the agent's replies"
+    parts += [told] * (needle.told_gap < needle.gap)
+    if needle.rank is not None:
+        parts.append(f"retrieved at rank {needle.rank}" if needle.rank else "not retrieved")
+    return "; ".join(parts)
 
 
 def retrieval_json(retrieved: tuple[str, ...] | None) -> dict[str, list[str]]:
