@@ -151,7 +151,7 @@ class Parcels:
     texts: TextFile = field(default_factory=TextFile)
     """What is packed, an element each: on disk, because it is most of the page."""
     fingerprints: dict[int, str] = field(default_factory=dict)
-    """Of each example's definition, short."""
+    """Of each example's definition, short: equal texts have equal ones."""
     lines: set[int] = field(default_factory=set)
     """The conversations whose time line is in the file."""
     left_out: set[int] = field(default_factory=set)
@@ -165,8 +165,9 @@ class Parcels:
         damage = "" if record else held.folder.damage()
         unanswered = list(record.unanswered.values()) if record else []
         expected = {name: text.get("expected") for name, text in defined.items() if isinstance(text, dict)}
-        texts = {name: _definition_fingerprint(text) for name, text in defined.items()}
-        self.fingerprints |= {row.key: texts.get(row.result.id, "") for row in held.rows}
+        canonical = {name: json.dumps(text, sort_keys=True).encode() for name, text in defined.items()}
+        digests = {name: hashlib.sha256(text).hexdigest()[:8] for name, text in canonical.items()}
+        self.fingerprints |= {row.key: digests.get(row.result.id, "") for row in held.rows}
         for number in range(0, len(held.rows), TOGETHER):
             rows = [row for row in held.rows[number : number + TOGETHER] if row.key in self.shown]
             if rows:
@@ -193,11 +194,6 @@ class Parcels:
     def packed(self) -> Iterator[tuple[str, str]]:
         """Return what is packed, each after its element's id."""
         return zip(self.ids, self.texts, strict=True)
-
-
-def _definition_fingerprint(definition: object) -> str:
-    """Return a short fingerprint of an example's definition: equal texts have equal ones."""
-    return hashlib.sha256(json.dumps(definition, sort_keys=True).encode()).hexdigest()[:8]
 
 
 STYLES = ("page.css", "tables.css", "breaks.css", "search.css", "timeline.css", "print.css")
