@@ -15,6 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._results.run_loading import read_run
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm.reporting.verification import find_discrepancies
 
@@ -171,7 +172,7 @@ def verify(home: Path, run: Path) -> str:
 def name_forgery(home: Path, run: Path) -> str:
     """Return what gives a forgery away; it is scored again, which takes seconds, where the record alone does not."""
     try:
-        return "\n".join(map(str, find_discrepancies(run))) or verify(home, run)
+        return "\n".join(map(str, find_discrepancies(read_run(run)))) or verify(home, run)
     except LtmError as error:
         return str(error)
 

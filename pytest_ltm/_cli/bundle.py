@@ -180,12 +180,12 @@ def bundle_run(given: Namespace) -> int:
     replaced by their places in its file, which ltm verify is given with --data=FILE.
     """
     run = find_run(given.run, given.ltm_dir)
-    if differs := find_discrepancies(run):
+    loaded = read_run(run)
+    if differs := find_discrepancies(loaded):
         more = f"See ltm verify {shlex.quote(str(run))}"
         raise LtmError(f"{run}: scores do not follow from the record: {differs[0]}. {more}")
     if given.output.exists():
         raise ConfigurationError(f"-o: {str(given.output)!r} already exists: choose another name")
-    loaded = read_run(run)
     files = {name: _published_bytes(run, name) for name in _bundled_names(run)}
     for name, data in files.items():
         _refuse_secrets(name, data)

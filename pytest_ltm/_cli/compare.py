@@ -21,7 +21,7 @@ from pytest_ltm._results.change_report import (
 from pytest_ltm._results.gate import gate_rules as _rules
 from pytest_ltm._results.gate.changes import Changes, CompareHints, GateSide, compare_sides, one_agent
 from pytest_ltm._results.gate.verdict import FAILED, STATUS, GateVerdict, decide_gate
-from pytest_ltm._results.run_loading import AGENT, find_side
+from pytest_ltm._results.run_loading import AGENT, find_side, read_run
 from pytest_ltm._results.text import one_line
 from pytest_ltm._storage.secrets import redact_secrets
 from pytest_ltm.reporting.markdown import add_to_step_summary, comparison_markdown
@@ -68,7 +68,7 @@ def compare_results(given: Namespace) -> int:
     sides = [side for side, _ in found]
     for side, path in found:
         folder = Path(path if Path(path).exists() else path.rpartition(AGENT)[0])
-        for text in discrepancy_sentences(folder) if folder.is_dir() else ():
+        for text in discrepancy_sentences(read_run(folder)) if folder.is_dir() else ():
             print(one_line(redact_secrets(f"{side.name} {DIFFERS}: {text}")), file=sys.stderr)
     before = one_agent(sides[0], how=WAYS.choose_agent)
     result = _compare_sides(before, sides[1:], rules, common=given.plans == "overlapping")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pytest_ltm._engine.recording_folder import JOURNAL
 from pytest_ltm._journal import events, prechecks
 from pytest_ltm._journal.codec import find_damages, flip_bit_back
+from pytest_ltm._results.run_loading import read_run
 from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.disk import read_regular, write_whole
 from pytest_ltm._storage.errors import LtmError
@@ -45,7 +46,7 @@ def verify_journals(run: Path, *, as_json: bool) -> int:
     checkeds = [_check_journal(path) for path in _journal_paths(run)]
     damaged = any(each.problems for each in checkeds)
     try:
-        found = find_discrepancies(run)
+        found = find_discrepancies(read_run(run))
         differs = [f"{run / each.place}: {each.what}" for each in found if not each.unfinished and not each.line]
     except LtmError as error:  # a run that has just begun has no results
         differs = [] if checkeds else [str(error)]

@@ -141,7 +141,7 @@ def verify_run(run: Path, work: Path, given: Namespace, *, foreign: bool) -> Ver
     """
     loaded = read_run(run)
     made_by = str(loaded.summary.get("pytest_ltm_version") or "")
-    differs = find_discrepancies(run)
+    differs = find_discrepancies(loaded)
     held = list(_checked_sentences(loaded))
     result = Verification(run=loaded.result.run_id, made_by=made_by, differs=differs, held=held)
     if given.record_only:

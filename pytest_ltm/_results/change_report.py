@@ -44,11 +44,11 @@ def change_lines(changes: Changes, width: int) -> list[str]:
         lines += [_table_line(name, scenario_cells(change, name), label, "  ") for name in most_moved(change)]
         more = len(moved_scenarios(change)) - MOST_MOVED
         lines += [f"  … and {pluralize(more, 'more scenario')} moved"] * (more > 0)
-    return [
-        *lines,
-        "",
-        *(line for sentence in comparison_sentences(changes) for line in wrap_text(sentence, width, "  ")),
-    ]
+    return [*lines, "", *_wrapped(comparison_sentences(changes), width, "  ")]
+
+
+def _wrapped(texts: Iterable[str], width: int, indent: str) -> list[str]:
+    return [line for text in texts for line in wrap_text(text, width, indent)]
 
 
 def _table_line(label: str, cells: Sequence[str], width: int, indent: str = "") -> str:
@@ -58,9 +58,9 @@ def _table_line(label: str, cells: Sequence[str], width: int, indent: str = "") 
 
 def overall_cells(change: Change) -> tuple[str, ...]:
     """Return before, now, change, interval and p of all scenarios together."""
-    return (
-        _level_cells(change.level, change.overall, change.overall.p_drop) if change.level else ("-", "-", "-", "", "")
-    )
+    if change.level is None:
+        return ("-", "-", "-", "", "")
+    return _level_cells(change.level, change.overall, change.overall.p_drop)
 
 
 def scenario_cells(change: Change, name: str) -> tuple[str, ...]:
@@ -70,19 +70,13 @@ def scenario_cells(change: Change, name: str) -> tuple[str, ...]:
 
 def _level_cells(level: Level, comparison: Comparison, p: float | None) -> tuple[str, ...]:
     chance = "-" if p is None else p_text(p).replace("= ", "").replace(" ", "")
-    difference = level.difference
-    if comparison.is_identical or difference == 0:
+    moved, ends = f"{level.difference:+.2f}", comparison.interval
+    if comparison.is_identical or level.difference == 0:
         moved = "0"
-    else:
-        text = f"{difference:+.2f}"
-        moved = f"{difference:+.4f}" if text in ("+0.00", "-0.00") else text
-    return f"{level.before:.2f}", f"{level.after:.2f}", moved, _interval_text(comparison), chance
-
-
-def _interval_text(comparison: Comparison) -> str:
-    if comparison.interval is None:
-        return ""
-    return f"{comparison.interval.low:+.2f} … {comparison.interval.high:+.2f}"
+    elif moved in ("+0.00", "-0.00"):
+        moved = f"{level.difference:+.4f}"
+    interval = f"{ends.low:+.2f} … {ends.high:+.2f}" if ends else ""
+    return f"{level.before:.2f}", f"{level.after:.2f}", moved, interval, chance
 
 
 def moved_scenarios(change: Change) -> list[str]:
@@ -107,11 +101,12 @@ def comparison_sentences(changes: Changes) -> list[str]:
         comparison_text(change.label, changes.before, change.paired.pairs, change.overall, looks=looks).text
         for change in changes.changes
     ]
-    texts += [
-        sentence
-        for change in changes.changes
-        for sentence in [*_pass_sentences(change), *_detectable_sentences(change)]
-    ]
+    for change in changes.changes:
+        if change.lost_passes or change.won_passes:
+            lost = f"{pluralize(change.lost_passes, 'example')} that passed before"
+            verb = "does" if change.lost_passes == 1 else "do"
+            texts.append(f"{change.label}: {lost} {verb} not now, {change.won_passes:,} the other way round.")
+        texts += _detectable_sentences(change)
     texts += [sentence for change in changes.changes for sentence in _verbosity_sentence(change)]
     shown = [change for change in changes.changes if moved_scenarios(change)]
     if any(one.adjusted is not None for change in shown for one in change.scenarios.values()):
@@ -122,14 +117,6 @@ def comparison_sentences(changes: Changes) -> list[str]:
     if changes.uncompared:
         texts.append(f"{changes.before} has no memory span {', '.join(changes.uncompared)}: not compared.")
     return texts
-
-
-def _pass_sentences(change: Change) -> list[str]:
-    if not (change.lost_passes or change.won_passes):
-        return []
-    count = pluralize(change.lost_passes, "example")
-    lost = f"{count} that passed before {'does' if change.lost_passes == 1 else 'do'} not"
-    return [f"{change.label}: {lost} now, {change.won_passes:,} the other way round."]
 
 
 def _detectable_sentences(change: Change) -> Iterable[str]:
@@ -144,12 +131,7 @@ def _detectable_sentences(change: Change) -> Iterable[str]:
 
 def talk_lines(changes: Changes, width: int) -> list[str]:
     """Return what a gate says of the agent's own share of the tokens where nothing else of the comparison is shown."""
-    return [
-        line
-        for change in changes.changes
-        for text in _verbosity_sentence(change)
-        for line in wrap_text(text, width, "  ")
-    ]
+    return _wrapped((text for change in changes.changes for text in _verbosity_sentence(change)), width, "  ")
 
 
 def _verbosity_sentence(change: Change) -> Iterable[str]:
@@ -227,11 +209,14 @@ def verdict_line(verdict: GateVerdict) -> str:
     """Return the verdict in one sentence: passed, regressed or failed (where), could not be measured (why)."""
     broken = verdict.breaches
     if verdict.state == "passed":
-        return f"gate: passed ({_finding_counts(verdict.findings)})"
+        places = {(finding.agent, finding.span_label) for finding in verdict.findings}
+        where = "one agent at one memory span" if len(places) == 1 else f"{len(places):,} agents and memory spans"
+        counts = f"{pluralize(_count_rules(verdict.findings), 'rule')}, each for {where}"
+        return f"gate: passed ({counts if places else 'no example ended in an error'})"
     if verdict.state == "failed":
         word = "regressed" if any(finding.moved for finding in broken) else "failed"
-        places = join_some(list(dict.fromkeys(finding.place for finding in broken)), _PLACES)
-        return f"gate: {word}: {places}, {pluralize(_count_rules(broken), 'rule')} broken"
+        named = join_some(list(dict.fromkeys(finding.place for finding in broken)), _PLACES)
+        return f"gate: {word}: {named}, {pluralize(_count_rules(broken), 'rule')} broken"
     why = verdict.lost or f"{pluralize(_count_rules(verdict.unknown), 'rule')} cannot be evaluated"
     return f"gate: could not be measured: {why}"
 
@@ -245,9 +230,7 @@ def verdict_lines(verdict: GateVerdict, width: int) -> list[str]:
     status = f" (exit status {verdict.status})" if verdict.status else ""
     lines = wrap_text(one_line(verdict_line(verdict) + status), width, "  ")
     result = [f"  - {text}" for text in verdict_details(verdict)]
-    return lines + [
-        line for text in first_and_rest(result, MOST_LISTED, MORE) for line in wrap_text(text, width, "    ")
-    ]
+    return lines + _wrapped(first_and_rest(result, MOST_LISTED, MORE), width, "    ")
 
 
 def verdict_details(verdict: GateVerdict) -> list[str]:
@@ -259,21 +242,9 @@ def verdict_details(verdict: GateVerdict) -> list[str]:
     return [one_line(finding.text) for finding in result]
 
 
-def _finding_counts(findings: Sequence[Finding]) -> str:
-    if not findings:
-        return "no example ended in an error"
-    places = len({(finding.agent, finding.span_label) for finding in findings})
-    where = "one agent at one memory span" if places == 1 else f"{places:,} agents and memory spans"
-    return f"{pluralize(_count_rules(findings), 'rule')}, each for {where}"
-
-
 def rule_lines(rules: Sequence[Rule], width: int) -> list[str]:
     """Return what must hold, a sentence a rule."""
-    return [
-        line
-        for rule in rules
-        for line in wrap_text(f"  {one_line(rule.text)}: {one_line(rule.sentence)}", width, "    ")
-    ]
+    return _wrapped((f"  {one_line(rule.text)}: {one_line(rule.sentence)}" for rule in rules), width, "    ")
 
 
 def github_annotations(verdict: GateVerdict) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import operator
 import random
-from collections import Counter
 from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -157,33 +156,18 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def cells(self) -> Mapping[str, ScenarioCell]:
         """What each scenario earned, sorted by name; also those without any score."""
-        examples = Counter(row.scenario for row in self.rows)
-        reasons = {row.scenario: NO_ORACLE for row in self.rows if row.score is None and row.reason == NO_ORACLE}
-        return {
-            name: ScenarioCell(
-                scores=tuple(self.scores.get(name, ())),
-                examples=examples[name],
-                without=reasons.get(name, NOTHING),
-                floor=self._floors[name],
-                upper=self._uppers[name],
-            )
-            for name in sorted(examples)
-        }
-
-    @cached_property
-    def _floors(self) -> Mapping[str, float]:
         by_name = group_by(self.rows, lambda row: row.scenario)
-        return {name: max(row.floor for row in rows) for name, rows in by_name.items()}
+        return {name: self._cell(name, by_name[name]) for name in sorted(by_name)}
 
-    @cached_property
-    def _uppers(self) -> Mapping[str, float | None]:
-        by_name = group_by(self.rows, lambda row: row.scenario)
-        return {
-            name: mean_or_none([row.upper_end for row in rows if row.scored])
-            if any(row.upper for row in rows)
-            else None
-            for name, rows in by_name.items()
-        }
+    def _cell(self, name: str, rows: Sequence[ScenarioResult]) -> ScenarioCell:
+        is_open = any(row.upper for row in rows)
+        return ScenarioCell(
+            scores=tuple(self.scores.get(name, ())),
+            examples=len(rows),
+            without=NO_ORACLE if any(row.score is None and row.reason == NO_ORACLE for row in rows) else NOTHING,
+            floor=max(row.floor for row in rows),
+            upper=mean_or_none([row.upper_end for row in rows if row.scored]) if is_open else None,
+        )
 
     @property
     def total(self) -> float:
@@ -218,7 +202,7 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
     @property
     def floor(self) -> float:
         """What an agent without memory may earn in those: the sum of their floors."""
-        return sum(self._floors[name] for name in self._ends[0])
+        return sum(self.cells[name].floor for name in self._ends[0])
 
     @property
     def is_open(self) -> bool:
@@ -241,11 +225,8 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
         return self._both_ends(lambda total: format_percent(total / self.maximum_total))
 
     def _both_ends(self, text: Callable[[float], str]) -> str:
-        if not self.out_of:
-            return NOTHING
-        return " to ".join(
-            map(text, (self.total_lower_bound, self.total_upper_bound) if self.is_open else (self.total_lower_bound,))
-        )
+        ends = [self.total_lower_bound, *[self.total_upper_bound] * self.is_open]
+        return " to ".join(map(text, ends)) if self.out_of else NOTHING
 
     @property
     def total_with_spread(self) -> str:
@@ -367,13 +348,11 @@ def result_columns(run: RunResult) -> tuple[Column, ...]:
     # Grouped, not sorted: the order of --ltm-agent is the one that the user wants to read.
     agents = group_by(run.conversations, lambda held: held.agent).values()
     paces = {(pace.agent, pace.span_label): pace for pace in run.paces}
+    places = [held for of_agent in agents for held in group_by(of_agent, lambda held: held.span_label).values()]
+    names = [(held[0].agent, held[0].span_label) for held in places]
     return tuple(
-        Column(
-            conversations=held,
-            pace=paces.get((held[0].agent, label)) or Pace(agent=held[0].agent, span_label=held[0].span_label),
-        )
-        for of_agent in agents
-        for label, held in group_by(of_agent, lambda held: held.span_label).items()
+        Column(conversations=held, pace=paces.get(name) or Pace(agent=name[0], span_label=name[1]))
+        for held, name in zip(places, names, strict=True)
     )
 
 

@@ -6,6 +6,7 @@ here, and `python tests/golden/refresh.py schema` writes the schema anew.
 
 from __future__ import annotations
 
+from functools import cache
 from statistics import median
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
@@ -15,6 +16,7 @@ from pytest_ltm._results.columns import HAMPERED
 from pytest_ltm._results.memory_measures import MEASURES, PLACES, count_facts, count_lost
 from pytest_ltm._results.statistics.totals import group_by, pass_k, weighted_reach
 from pytest_ltm._results.text import NOTHING, format_dollars, format_percent, short_count, span_of_time
+from pytest_ltm._storage.schema import load_packaged_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -67,8 +69,6 @@ class Figure(Struct, frozen=True):
     """Computes it: None where it is unknown, or makes no sense."""
     label: str | Callable[[Sequence[Column]], str] = ""
     """Heads its row or column in tables; "": they do not have it."""
-    definition: str = ""
-    """What it is; the first of a group has that of the whole group."""
     missing: Missing = "never"
     """How `summary.json` shows that there is no value. Of the first member of a group: that there is no group."""
     reports: str = "terminal markdown html"
@@ -94,7 +94,7 @@ class Figure(Struct, frozen=True):
     @property
     def meaning(self) -> str:
         """Its definition, or that of its group; "" where its name says all."""
-        return DEFINITIONS.get(self.group, "")
+        return read_definitions().get(self.group, "")
 
     def heading(self, columns: Sequence[Column]) -> str:
         """Return what heads it in a table of these columns."""
@@ -178,7 +178,7 @@ def figures_schema() -> tuple[dict[str, Any], list[str]]:
 
 
 def _property(figure: Figure) -> dict[str, Any]:
-    described = {"description": figure.definition} if figure.definition else {}
+    described = {"description": figure.meaning} if figure.meaning else {}
     return {**described, **_nullable(UNITS[figure.unit].schema, figure.missing)}
 
 
@@ -238,7 +238,7 @@ def _sum_of(name: str) -> Callable[[Column], Any]:
     return lambda column: column.sum_of(name)
 
 
-def _asked(side: str, group: str, label: str, missing: Missing, definition: str) -> tuple[Figure, ...]:
+def _asked(side: str, group: str, label: str, missing: Missing) -> tuple[Figure, ...]:
     """Return what a judge or simulated users took; `side`: as the results of examples name them."""
 
     def of_examples(name: str) -> Callable[[Column], Any]:
@@ -249,7 +249,7 @@ def _asked(side: str, group: str, label: str, missing: Missing, definition: str)
 
     calls, usd = of_examples("calls"), of_examples("cost_usd")
     return (
-        Figure(f"{group}.calls", "count", lambda column: calls(column) or None, "", definition, missing),
+        Figure(f"{group}.calls", "count", lambda column: calls(column) or None, missing=missing),
         Figure(f"{group}.tokens", "count", of_examples("tokens")),
         Figure(f"{group}.cost_usd", "usd", usd, label, missing="null", estimated=is_estimated),
         _flag(f"{group}.estimated", is_estimated),
@@ -263,9 +263,14 @@ def _flag(name: str, is_set: Callable[[Column], bool]) -> Figure:
 def _agent_usage(name: str, label: str, value: Callable[[Column], float | None], form: str) -> Figure:
     """Return a figure of what an agent took for each message, as its provider counts it."""
     return Figure(
-        f"usage.{name}", "ratio", value, label, missing="absent",
-        text=lambda column: form.format(value(column)), estimated=_is_estimated,
-    )  # fmt: skip
+        f"usage.{name}",
+        "ratio",
+        value,
+        label,
+        missing="absent",
+        text=lambda column: form.format(value(column)),
+        estimated=_is_estimated,
+    )
 
 
 _is_estimated = _get("is_estimated")
@@ -292,10 +297,8 @@ def _calls_to_store(column: Column) -> float | None:
     return _ratio(calls, column.sum_of("told")) if calls or column.sum_of("calls") else None
 
 
-def _agent_cost(
-    name: str, label: str | Callable[[Sequence[Column]], str], value: Callable[[Column], Any], definition: str = ""
-) -> Figure:
-    return Figure(name, "usd", value, label, definition, missing="null", estimated=_is_estimated, spent_by_agent=True)
+def _agent_cost(name: str, label: str | Callable[[Sequence[Column]], str], value: Callable[[Column], Any]) -> Figure:
+    return Figure(name, "usd", value, label, missing="null", estimated=_is_estimated, spent_by_agent=True)
 
 
 def _cost_label(columns: Sequence[Column]) -> str:
@@ -311,18 +314,22 @@ def _scenario_cost(column: Column) -> float | None:
     return max(column.cost_usd - filler - harness, 0.0)
 
 
-def _durations(group: str, label: str, path: str, definition: str) -> tuple[Figure, Figure]:
+def _durations(group: str, label: str, path: str) -> tuple[Figure, Figure]:
     """Return the median and the 95th percentile of seconds: one cell in tables, where agents report their usage."""
     middle, slow = _get(f"{path}.median"), _get(f"{path}.p95")
     return (
         Figure(
-            f"{group}.median", "seconds", middle, label, definition, missing="absent",
+            f"{group}.median",
+            "seconds",
+            middle,
+            label,
+            missing="absent",
             text=lambda column: f"{_brief_seconds(middle(column))}/{_brief_seconds(slow(column))}",
-# Times of agents that reply by rules say nothing and change with every run, so tables leave them out.
+            # Times of agents that reply by rules say nothing and change with every run, so tables leave them out.
             shown=lambda column: column.sum_of("input_tokens") is not None,
         ),
         Figure(f"{group}.p95", "seconds", slow),
-    )  # fmt: skip
+    )
 
 
 # Seconds from which on no fraction is shown.
@@ -362,66 +369,45 @@ def _lost_text(column: Column) -> str:
 
 # What its memory did, where anybody says.
 _MEMORY = (
-    Figure(
-        "memory.facts", "count", lambda column: count_facts(column.rows), "facts told", missing="absent",
-        definition="what the agent's memory did with the facts that were told, where it says so; absent otherwise. "
-        "`facts`: how many; "
-        + "; ".join(f"`{one.name}`: {one.definition}" for one in MEASURES)
-        + "; `never_written`, `not_found`, `not_used`: examples that lost marks because a fact was never written, was "
-        "written and not found, or was found and not used",
-    ),
+    Figure("memory.facts", "count", lambda column: count_facts(column.rows), "facts told", missing="absent"),
     *(
-        Figure(f"memory.{one.name}", one.unit, _measured(one), one.label, missing="absent",
-               reports="terminal markdown html" if one.unit == "share" else "verbose markdown html")
+        Figure(
+            f"memory.{one.name}",
+            one.unit,
+            _measured(one),
+            one.label,
+            missing="absent",
+            reports="terminal markdown html" if one.unit == "share" else "verbose markdown html",
+        )
         for one in MEASURES
     ),
-    Figure("memory.never_written", "count", _lost_at(PLACES[0]), "lost in write/find/use", missing="absent",
-           text=_lost_text),
+    Figure(
+        "memory.never_written", "count", _lost_at(PLACES[0]), "lost in write/find/use", missing="absent",
+        text=_lost_text,
+    ),
     Figure("memory.not_found", "count", _lost_at(PLACES[1]), missing="absent"),
     Figure("memory.not_used", "count", _lost_at(PLACES[2]), missing="absent"),
 )  # fmt: skip
 # What it earned.
 SCORES = (
     Figure(
-        "total", "points", lambda column: column.total if column.out_of else None, "total",
-        "sum over scenarios of the mean over examples and trials, out of `out_of`", missing="null",
+        "total", "points", lambda column: column.total if column.out_of else None, "total", missing="null",
         reports="markdown html", text=lambda column: f"{column.points} of {column.maximum_total}",
         order=_get("total_lower_bound"),
     ),
-    Figure(
-        "out_of", "count", _get("out_of"),
-        definition="number of scenarios with at least one score: the highest total possible",
-    ),
-    Figure(
-        "floor", "points", lambda column: column.floor or None, "without memory",
-        "what an agent without memory may earn, as the scenarios declare it: of a scenario 0 to 1, of an agent the sum "
-        "over the scenarios of its total; absent where it is nothing", missing="absent",
-    ),
-    Figure(
-        "bounds.low", "points", lambda column: column.total_lower_bound if column.out_of else None, missing="null",
-        definition="the total with 0 (`low`) and with 1 (`high`) for each example that was played, or was to be, and "
-        "whose score is not known, and with what is open missed and passed; `full`: the scenarios in it. What a report "
-        "shows, and what a gate goes by (`low`)",
-    ),
+    Figure("out_of", "count", _get("out_of")),
+    Figure("floor", "points", lambda column: column.floor or None, "without memory", missing="absent"),
+    Figure("bounds.low", "points", lambda column: column.total_lower_bound if column.out_of else None, missing="null"),
     Figure("bounds.high", "points", _get("total_upper_bound")),
     Figure("bounds.full", "count", _get("maximum_total")),
-    Figure(
-        "spread.sd", "points", _get("spread.sd"), "spread of total",
-        "of the total over 1,000 draws of one example for each scenario: standard deviation (`sd`) and the range of "
-        "95 % of the draws, not a confidence interval; null if no scenario has two scores", missing="null",
-        reports="terminal html",
-    ),
+    Figure("spread.sd", "points", _get("spread.sd"), "spread of total", missing="null", reports="terminal html"),
     Figure("spread.low", "points", _get("spread.low")),
     Figure("spread.high", "points", _get("spread.high")),
     Figure(
-        "accuracy", "share", _get("accuracy"), "accuracy", "total / out_of, 0 to 1", missing="null",
-        text=lambda column: column.share, order=lambda column: column.accuracy_lower_bound,
+        "accuracy", "share", _get("accuracy"), "accuracy", missing="null", text=lambda column: column.share,
+        order=lambda column: column.accuracy_lower_bound,
     ),
-    Figure(
-        "pass_rate.share", "share", _get("pass_rate.share"), "passed",
-        "share of scored examples that pass, with its interval (95 %), null where there is one conversation only: that "
-        "needs trials; null if nothing has a score", missing="null", reports="trials markdown",
-    ),
+    Figure("pass_rate.share", "share", _get("pass_rate.share"), "passed", missing="null", reports="trials markdown"),
     Figure("pass_rate.passed", "count", _get("pass_rate.passed")),
     Figure("pass_rate.of", "count", _get("pass_rate.of")),
     Figure(
@@ -429,90 +415,54 @@ SCORES = (
         lambda column: (ends := column.pass_rate.interval) and [ends.low, ends.high], "95% interval", missing="null",
         reports="markdown", without="needs trials",
     ),
+    Figure("pass_k.k", "count", lambda column: column.pass_k_trials or None, missing="null"),
     Figure(
-        "pass_k.k", "count", lambda column: column.pass_k_trials or None, missing="null",
-        definition="over k trials, mean over examples: `all` (pass^k) the chance that all of k pass, `any` (pass@k) "
-        "that at least one does; null where there is one trial",
+        "pass_k.all", "share", _pass_k(every=True), _tries_label("pass^{}: all trials"), missing="null",
+        reports="terminal markdown",
     ),
-    Figure("pass_k.all", "share", _pass_k(every=True), _tries_label("pass^{}: all trials"), missing="null",
-           reports="terminal markdown"),
-    Figure("pass_k.any", "share", _pass_k(every=False), _tries_label("pass@{}: any trial"), missing="null",
-           reports="terminal markdown"),
+    Figure(
+        "pass_k.any", "share", _pass_k(every=False), _tries_label("pass@{}: any trial"), missing="null",
+        reports="terminal markdown",
+    ),
     Figure(
         "asked_together", "count", lambda column: column.sum_of("asked_together") or None, "asked in one talk",
-        "questions that a data set asks of the history alone, and that followed others in one talk, because the agent "
-        "cannot be as it was before a question; absent where there are none", missing="absent",
+        missing="absent",
     ),
 )  # fmt: skip
 # What it took.
 EFFORTS = (
     Figure("examples", "count", lambda column: len(column.rows)),
+    Figure("unscored", "count", _get("unscored_examples"), "no score", reports="markdown html"),
+    Figure("open", "count", lambda column: column.open or None, "open", missing="absent", reports="markdown html"),
+    Figure("tokens", "count", _get("tokens"), "tokens"),
+    Figure("filler_share", "share", _get("filler_share"), "of which filler", missing="null", reports="verbose html"),
     Figure(
-        "unscored", "count", _get("unscored_examples"), "no score",
-        "examples without a score: left out of means and totals", reports="markdown html",
+        "agent_share", "share", lambda column: _ratio(column.sum_of("reply_tokens"), column.tokens),
+        "of which replies", missing="null", reports="verbose markdown html",
     ),
-    Figure(
-        "open", "count", lambda column: column.open or None, "open",
-        "examples of which some or all is open; absent where none is", missing="absent", reports="markdown html",
-    ),
-    Figure(
-        "tokens", "count", _get("tokens"), "tokens",
-        "tokens of all messages and replies, by the plan's tokenizer; of an example: its own",
-    ),
-    Figure(
-        "filler_share", "share", _get("filler_share"), "of which filler",
-        "share of tokens that belong to no scenario, 0 to 1", missing="null", reports="verbose html",
-    ),
-    Figure(
-        "agent_share", "share", lambda column: _ratio(column.sum_of("reply_tokens"), column.tokens), "of which replies",
-        "share of tokens that the agent generated, 0 to 1; beyond what --ltm-count lets them count, they move no "
-        "question further from what it asks about", missing="null", reports="verbose markdown html",
-    ),
-    Figure(
-        "reply_tokens", "count", _sum_of("reply_tokens"), "reply tokens",
-        "verbosity: tokens that the agent generated, counted by the plan's tokenizer", reports="html",
-    ),
-    Figure(
-        "simulated_seconds", "simulated", _sum_of("simulated_seconds"), "simulated time",
-        "total time that passed in the conversations", reports="verbose html",
-    ),
+    Figure("reply_tokens", "count", _sum_of("reply_tokens"), "reply tokens", reports="html"),
+    Figure("simulated_seconds", "simulated", _sum_of("simulated_seconds"), "simulated time", reports="verbose html"),
     Figure(
         "overruns", "count", lambda column: sum(row.overrun for row in column.rows), "overran the span",
-        "examples whose measured span is longer than their memory span", reports="terminal html",
+        reports="terminal html",
     ),
     Figure(
-        "mishap_share", "share", lambda column: column.mishap_share or None, "went wrong within",
-        "of what may go wrong within an agent without a fault (replies cut off, notebooks that nobody can read; a note "
-        "has each), the largest share that did; absent where nothing did", missing="absent",
+        "mishap_share", "share", lambda column: column.mishap_share or None, "went wrong within", missing="absent",
         text=lambda column: format_percent(column.mishap_share) + HAMPERED * column.hampered,
     ),
+    Figure("measured_spans.count", "count", lambda column: len(_measured_spans(column))),
     Figure(
-        "measured_spans.count", "count", lambda column: len(_measured_spans(column)),
-        definition="measured spans of the examples: median, longest, and how many there are",
-    ),
-    Figure(
-        "measured_spans.median", "tokens", lambda column: median(spans) if (spans := _measured_spans(column)) else None,
-        missing="null",
+        "measured_spans.median", "tokens",
+        lambda column: median(spans) if (spans := _measured_spans(column)) else None, missing="null",
     ),
     Figure(
         "measured_spans.longest", "count", lambda column: max(_measured_spans(column), default=None), missing="null",
     ),
     Figure(
-        "amended", "count", _get("amended_verdicts"), "amended by hand",
-        "verdicts corrected by hand, and counted so; each example keeps its automatic verdict",
-        reports="terminal", shown=lambda column: column.amended_verdicts > 0,
+        "amended", "count", _get("amended_verdicts"), "amended by hand", reports="terminal",
+        shown=lambda column: column.amended_verdicts > 0,
     ),
-    Figure(
-        "usage.input_tokens", "count", _sum_of("input_tokens"), missing="null",
-        definition="tokens as the agent's provider counts them, including all that is sent again; null if not "
-        "reported. Of these, `tokens_a_reply`: tokens in for each reply; `amplification`: tokens in and out, for "
-        "replies and storing, for each token of the conversation; `cached_share`: share of tokens in that were read "
-        "from a cache; `calls_a_message`, `calls_to_store`: requests to models for each reply, and for each exchange "
-        "that was only told; each absent where it is not reported. "
-        "`estimated` stands, here and beside dollars, where some was not reported and is an estimate from what was "
-        "sent and said. `lost`, where it stands: tokens and dollars of attempts that came to nothing (no usable reply, "
-        "cut off, too late), and of telling a restored agent again; they are in no other figure",
-    ),
+    Figure("usage.input_tokens", "count", _sum_of("input_tokens"), missing="null"),
     Figure("usage.output_tokens", "count", _sum_of("output_tokens")),
     Figure("usage.cached_tokens", "count", _sum_of("cached_tokens")),
     _agent_usage("tokens_a_reply", "tokens read a reply", tokens_a_reply, "{:,.0f}"),
@@ -527,70 +477,43 @@ EFFORTS = (
     ),
     _agent_usage("calls_to_store", "calls to store", _calls_to_store, "{:.2f}"),
     _flag("usage.estimated", _is_estimated),
-    Figure(
-        "agent_seconds", "seconds", _agent_seconds, missing="null",
-        definition="total time the agent took to reply; null without timings",
-    ),
-    *_durations(
-        "reply_seconds", "reply in s, median/p95", "pace.asking",
-        "how long a reply took: the median, and what 95 % of them took at most (`p95`), with attempts that were made "
-        "again; absent without timings",
-    ),
-    *_durations(
-        "storing_seconds", "storing in s, median/p95", "pace.storing",
-        "the same of exchanges that the agent was told and did not answer; absent where it was told none",
-    ),
-    *_durations(
-        "settling_seconds", "settling in s, median/p95", "pace.settling",
-        "how long an agent that says so took until what it was told could be found; absent where none does",
-    ),
+    Figure("agent_seconds", "seconds", _agent_seconds, missing="null"),
+    *_durations("reply_seconds", "reply in s, median/p95", "pace.asking"),
+    *_durations("storing_seconds", "storing in s, median/p95", "pace.storing"),
+    *_durations("settling_seconds", "settling in s, median/p95", "pace.settling"),
     *_MEMORY,
     Figure(
         "tokens_a_second", "ratio", lambda column: _ratio(column.sum_of("reply_tokens"), _agent_seconds(column)),
-        definition="reply_tokens / agent_seconds", missing="null",
+        missing="null",
     ),
     Figure(
         "tests_an_hour", "ratio", lambda column: _ratio(len(column.rows) * 3600, _agent_seconds(column)),
-        definition="examples per hour of agent_seconds", missing="null",
+        missing="null",
     ),
-    _agent_cost(
-        "cost_usd", _cost_label, _sum_of("cost_usd"),
-        "cost of all replies, if the agent reports it or its price is known; else null",
-    ),
-    _agent_cost(
-        "cost.scenarios", "", _scenario_cost,
-        "parts of cost_usd: the scenarios' own messages, filler (with the history of a data set), and harness (opening "
-        "and reset messages); `hypothetical`: an estimate, nothing is spent",
-    ),
+    _agent_cost("cost_usd", _cost_label, _sum_of("cost_usd")),
+    _agent_cost("cost.scenarios", "", _scenario_cost),
     _agent_cost("cost.filler", "for filler", _sum_of("filler_cost_usd")),
     _agent_cost("cost.harness", "for harness", _sum_of("harness_cost_usd")),
     Figure("cost.hypothetical", "boolean", _get("is_hypothetical")),
     _flag("cost.estimated", _is_estimated),
-    *_asked(
-        "judge", "judge", "judge in USD", "null",
-        "use of the judge, apart from the agent's tokens and cost: calls, tokens and dollars as its provider reported "
-        "them when the calls were made, perhaps in an earlier run; null if it was not asked",
-    ),
-    *_asked(
-        "user", "simulated_users", "simulated user in USD", "absent",
-        "use of the models of simulated users, in the same way; absent if none was asked",
-    ),
+    *_asked("judge", "judge", "judge in USD", "null"),
+    *_asked("user", "simulated_users", "simulated user in USD", "absent"),
     Figure("lost.tokens", "count", lambda column: column.sum_of("lost_tokens") or None, missing="absent"),
     Figure("lost.cost_usd", "usd", _sum_of("lost_cost_usd"), "lost in USD", missing="null", estimated=lambda _: True),
-    Figure(
-        "ltm_reach", "tokens", _get("ltm_score_paper"), "LTM score (paper)",
-        "the LTM score of the paper, in tokens: mean measured span of the examples with full marks", missing="null",
-        reports="verbose html",
-    ),
+    Figure("ltm_reach", "tokens", _get("ltm_score_paper"), "LTM score (paper)", missing="null", reports="verbose html"),
     Figure(
         "ltm_reach_weighted", "tokens", lambda column: weighted_reach(column.rows), "LTM score (blog)",
-        "the LTM score of the blog, in tokens: mean over examples of score times measured span", missing="null",
-        reports="html",
+        missing="null", reports="html",
     ),
     Figure("exchanges", "count", _sum_of("exchanges"), "exchanges", reports="verbose"),
-    Figure("conversations", "count", lambda column: len(column.conversations), "conversations",
-           reports="verbose"),
+    Figure("conversations", "count", lambda column: len(column.conversations), "conversations", reports="verbose"),
 )  # fmt: skip
 FIGURES = (*SCORES, *EFFORTS)
-# By name in `summary.json`.
-DEFINITIONS = {figure.group: figure.definition for figure in FIGURES if figure.definition}
+
+
+@cache
+def read_definitions() -> Mapping[str, str]:
+    """Return what the numbers of a run mean, by their names in `summary.json` and in the properties of items."""
+    texts: dict[str, str] = load_packaged_yaml(__file__, "figures.yml")
+    measures = "; ".join(f"`{one.name}`: {one.definition}" for one in MEASURES)
+    return texts | {"memory": texts["memory"].replace("{measures}", measures)}

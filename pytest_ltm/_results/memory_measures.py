@@ -44,14 +44,9 @@ def _facts(change: str, keep: Callable[[FactMemory], bool]) -> Callable[[MemoryR
     return pair
 
 
-def _found(result: MemoryResult) -> tuple[float, int]:
-    ranks = [fact.rank for fact in result.facts if fact.rank is not None]
-    return sum(rank > 0 for rank in ranks), len(ranks)
-
-
-def _lag(result: MemoryResult) -> tuple[float, int]:
-    lags = [fact.lag for fact in result.facts if fact.lag is not None]
-    return sum(lags), len(lags)
+def _counted(values: Iterable[float | None]) -> tuple[float, int]:
+    known = [value for value in values if value is not None]
+    return sum(known), len(known)
 
 
 def _is_written(fact: FactMemory) -> bool:
@@ -71,7 +66,7 @@ MEASURES = (
     ),
     MemoryMeasure(
         name="found", words="the share of facts that memory found", label="found",
-        pair=_found,
+        pair=lambda result: _counted(None if fact.rank is None else fact.rank > 0 for fact in result.facts),
         definition="of the facts that were in memory when a question needed them, the share that was found for it",
     ),
     MemoryMeasure(
@@ -96,7 +91,8 @@ MEASURES = (
         "said",
     ),
     MemoryMeasure(
-        name="lag", label="written after", pair=_lag, unit="ratio", higher_is_better=False,
+        name="lag", label="written after", unit="ratio", higher_is_better=False,
+        pair=lambda result: _counted(fact.lag for fact in result.facts),
         definition="after how many exchanges a record had the value of a fact, mean",
     ),
     MemoryMeasure(

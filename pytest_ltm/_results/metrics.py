@@ -166,17 +166,16 @@ def metrics_json(run: RunResult, agent: str, span_label: str) -> dict[str, Any]:
 def _metric_json(one: AgentMetrics, name: str) -> dict[str, Any]:
     whole = one.cells["", name]
     parts = {scenario: one.cells[scenario, name] for scenario in one.examples if (scenario, name) in one.cells}
+    contrast: dict[str, Any] = {}
+    if (against := one.contrasts.get(name)) is not None:
+        ends = (interval := _difference_interval(against)) and [interval.low, interval.high]
+        contrast = {"difference": against.difference, "interval": ends, "examples": against.pairs}
     return {
         "mean": whole.mean,
         "count": whole.count,
         "scenarios": {scenario: {"mean": part.mean, "count": part.count} for scenario, part in parts.items()},
-        **({"against_control": _contrast_json(one.contrasts[name])} if name in one.contrasts else {}),
+        **({} if against is None else {"against_control": contrast}),
     }
-
-
-def _contrast_json(comparison: Comparison) -> dict[str, Any]:
-    ends = (interval := _difference_interval(comparison)) and [interval.low, interval.high]
-    return {"difference": comparison.difference, "interval": ends, "examples": comparison.pairs}
 
 
 def _measure_table(one: AgentMetrics, width: int, *, color: bool) -> list[str]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from pytest_ltm._journal import amendments as _amendments
 from pytest_ltm._journal import events, prechecks
@@ -31,7 +31,9 @@ from pytest_ltm._storage.errors import ConfigurationError, LtmError, did_you_mea
 from pytest_ltm._storage.schema import from_record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
+
+    from pytest_ltm._results.gate.plan_facts import PlanFacts
 
 
 _RESULTS = "*/results.json"
@@ -43,6 +45,8 @@ class ConversationFolder(Struct, frozen=True, kw_only=True):
     result: ConversationResult
     """With the amended verdicts in place of the automatic ones."""
     path: Path
+    recorded: ConversationResult | None = None
+    """As its `results.json` has it; None where it was not read from there."""
 
     def record(self) -> ConversationRecord | None:
         """Return what was said, from the journal; None where there is none or it cannot be read."""
@@ -84,17 +88,18 @@ class LoadedRun(Struct, frozen=True, kw_only=True):
         return cls(path=Path(), result=result, conversations=held, summary=summary or {})
 
 
-def read_run(path: Path) -> LoadedRun:
+def read_run(path: Path, results: ResultsInFolder | None = None) -> LoadedRun:
     """Return what stands in a run folder; results that cannot be read become notices.
 
-    Raises LtmError if nothing can be read there.
+    `results`: what `results_in` has returned for it. Raises LtmError if nothing can be read there.
     """
     summary = _read_json_object(path / "summary.json")
-    conversation_folders, notices = results_in(path)
+    conversation_folders, notices = results or results_in(path)
     if not conversation_folders:
         why = f": {notices[0]}" if notices else "; a run folder has a results.json for each conversation"
         raise LtmError(f"{path}: no results to report{why}")
-    plan = summary.get("plan")
+    plan, noted = summary.get("plan"), summary.get("notices")
+    noted = noted if isinstance(noted, list) else []
     named = list(plan.get("agents") or ()) if isinstance(plan, dict) else []
     agents = [*named, *sorted({each.result.agent for each in conversation_folders} - set(named))]
 
@@ -108,7 +113,7 @@ def read_run(path: Path) -> LoadedRun:
         run_id=path.resolve().name,
         conversations=tuple(each.result for each in conversation_folders),
         folder=str(path),
-        notices=tuple(notices + [text for text in _text_values(summary.get("notices")) if text not in notices]),
+        notices=tuple(notices + [text for text in noted if isinstance(text, str) and text not in notices]),
         suite=suite_of(summary.get("plan")),
         trust=text_of(summary.get("trust", "")),
         paces=_read_paces(summary.get("results")),
@@ -116,20 +121,24 @@ def read_run(path: Path) -> LoadedRun:
     )
     amended = _amendments.apply_amendments(result, _amendments.read_amendments(path))
     conversations = tuple(
-        ConversationFolder(result=held, path=each.path)
+        structs.replace(each, result=held)
         for held, each in zip(amended.conversations, conversation_folders, strict=True)
     )
     return LoadedRun(path=path, result=amended, conversations=conversations, summary=summary)
 
 
-def results_in(path: Path) -> tuple[list[ConversationFolder], list[str]]:
+ResultsInFolder: TypeAlias = tuple[list[ConversationFolder], list[str]]
+
+
+def results_in(path: Path) -> ResultsInFolder:
     """Return the conversations of a run folder, without amendments, and why others of them cannot be read."""
     conversation_folders: list[ConversationFolder] = []
     notices: list[str] = []
     # One damaged conversation must not hide the others: it becomes a notice.
     for file in sorted(path.glob(_RESULTS)):
         try:
-            conversation_folders.append(ConversationFolder(result=read_results(file), path=file.parent))
+            result = read_results(file)
+            conversation_folders.append(ConversationFolder(result=result, path=file.parent, recorded=result))
         except LtmError as error:
             notices.append(str(error))
     return conversation_folders, notices
@@ -172,10 +181,6 @@ def _read_paces(columns: object) -> tuple[Pace, ...]:
         for row in rows
         if row.get("agent_seconds") is not None
     )
-
-
-def _text_values(value: object) -> Iterable[str]:
-    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
 
 
 # --- Finding what a run is compared with: a baseline by its name, a baseline file, or a run folder; and keeping one.
@@ -241,11 +246,8 @@ def _is_measured(run: Path) -> bool:
     """Return whether a run came to its end, and lost nothing on the way."""
     held = tuple(each.result for each in results_in(run)[0])
     over = all((path.parent / "results.json").is_file() for path in run.glob("*/journal.jsonl"))
-    return (
-        over
-        and all(each.ended == "complete" for each in held)
-        and not why_unmeasured(RunResult(run_id=run.name, conversations=held))
-    )
+    is_whole = over and all(each.ended == "complete" for each in held)
+    return is_whole and not why_unmeasured(RunResult(run_id=run.name, conversations=held))
 
 
 def _load_side(path: Path, text: str) -> GateSide:
@@ -257,19 +259,12 @@ def _load_side(path: Path, text: str) -> GateSide:
 def side_of_run(path: Path) -> GateSide:
     """Return a run folder as a side."""
     run = read_run(path)
-    return GateSide(
-        name=f"run {run.result.run_id}",
-        result=run.result,
-        plans=tuple(
-            facts_of(
-                folder.plan() or None,
-                span_label=folder.result.span_label,
-                trial=folder.result.trial,
-                fingerprint=folder.result.plan_fingerprint,
-            )
-            for folder in run.conversations
-        ),
-    )
+
+    def facts(held: ConversationResult, plan: Mapping[str, Any] | None) -> PlanFacts:
+        return facts_of(plan, span_label=held.span_label, trial=held.trial, fingerprint=held.plan_fingerprint)
+
+    plans = tuple(facts(folder.result, folder.plan() or None) for folder in run.conversations)
+    return GateSide(name=f"run {run.result.run_id}", result=run.result, plans=plans)
 
 
 def save_baseline(side: GateSide, name: str, baselines: Path, version: str) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_ltm._model.agent import Mishap
     from pytest_ltm._results.statistics.comparison import Comparison
     from pytest_ltm._results.statistics.pairs import Pair
-    from pytest_ltm._results.statistics.spans_reached import EffectiveSpan, SpanPoint
+    from pytest_ltm._results.statistics.spans_reached import EffectiveSpan
 
 
 def spans_of(run: RunResult) -> dict[str, EffectiveSpan]:
@@ -43,27 +43,24 @@ def mishap_sentences(conversations: Iterable[ConversationResult]) -> list[str]:
     for held in conversations:
         add_mishaps(totals.setdefault((held.agent, held.span_label), {}), held.mishaps)
     return [
-        f"{at_span(one_line(agent), one_line(span))}: {one_line(mishap.what)}: {_times_text(mishap)}"
+        f"{at_span(one_line(agent), one_line(span))}: {one_line(mishap.what)}: "
+        + (f"{mishap.times:,} of {mishap.of:,}" if mishap.of else pluralize(mishap.times, "time"))
         for (agent, span), total in totals.items()
         for mishap in total.values()
         if mishap.times
     ]
 
 
-def _times_text(mishap: Mishap) -> str:
-    return f"{mishap.times:,} of {mishap.of:,}" if mishap.of else pluralize(mishap.times, "time")
-
-
 def span_sentence(result: EffectiveSpan) -> str:
     """Return between which spans an agent's effective one lies, and what the run kept at each."""
     if result.span is None:
         return f"effective memory span unknown: {result.reason}"
-    curve = ", ".join(f"{_kept_text(point)} {one_line(span_place(point.label))}" for point in result.curve)
-    known = (
-        f"{short_span(result)} tokens"
-        if result.low or not _reaches_last_span(result)
-        else "not known: more trials would narrow it"
-    )
+    shares = ["-" if point.kept is None else f"{point.kept:.0%}" for point in result.curve]
+    places = [one_line(span_place(point.label)) for point in result.curve]
+    curve = ", ".join(f"{share} {place}" for share, place in zip(shares, places, strict=True))
+    known, short = "not known: more trials would narrow it", short_span(result)
+    if result.low or not _reaches_last_span(result):
+        known = f"{short} tokens"
     what = f"{result.level:.0%} interval of the span up to which it keeps {result.share:.0%} of its isolated score"
     return f"effective memory span {known} ({what}); this run kept {curve}"
 
@@ -79,17 +76,12 @@ def short_span(result: EffectiveSpan) -> str:
         return f"less than {_span_text(result.curve[0].span)}"
     if result.low == result.high:
         return _span_text(result.low)
-    return (
-        f"{_span_text(result.low)} to {_span_text(result.high)}" if result.low else f"at most {_span_text(result.high)}"
-    )
+    most = _span_text(result.high)
+    return f"{_span_text(result.low)} to {most}" if result.low else f"at most {most}"
 
 
 def _reaches_last_span(result: EffectiveSpan) -> bool:
     return bool(result.curve) and result.high == result.curve[-1].span
-
-
-def _kept_text(point: SpanPoint) -> str:
-    return "-" if point.kept is None else f"{point.kept:.0%}"
 
 
 def _span_text(number: int) -> str:
@@ -112,24 +104,18 @@ def spans_json(run: RunResult) -> list[dict[str, Any]]:
     ]
 
 
-_FINDINGS = {
-    "clean": "nothing leaks between conversations",
-    "unfinished": "it was cut off",
-}  # fmt: skip
+_FINDINGS = {"clean": "nothing leaks between conversations", "unfinished": "it was cut off"}
 
 
 def precheck_sentences(run: RunResult) -> list[str]:
     """Return a sentence for each agent that was probed, and one on the judge's canaries, with what they cost."""
-    return [_precheck_sentence(one) for one in run.prechecks]
+    return list(map(_precheck_sentence, run.prechecks))
 
 
 def _precheck_sentence(one: Precheck) -> str:
     who = f"isolation probe of {one.of!r}" if one.kind == "probe" else f"judge's {one.kind}"
-    text = (
-        f"skipped: {one.why}"
-        if one.verdict == "skipped"
-        else _FINDINGS.get(one.verdict) or one.why or "all were graded right"
-    )
+    text = _FINDINGS.get(one.verdict) or one.why or "all were graded right"
+    text = f"skipped: {one.why}" if one.verdict == "skipped" else text
     # Agents get messages, a judge gets calls: the words of the rest of the report.
     parts = [pluralize(one.calls, "message" if one.kind == "probe" else "call")]
     about = "~" * one.estimated
@@ -184,9 +170,8 @@ def comparison_text(
     A claim takes a probability of at most 0.05, either way, shared among those shown.
     """
     if not pairs:
-        return ComparisonText(
-            "Unknown", f"{one} and {other} share no example that both have a score for.", "", "unknown"
-        )
+        none = f"{one} and {other} share no example that both have a score for."
+        return ComparisonText("Unknown", none, "", "unknown")
     if comparison.is_identical:
         same = f"{HERE} {one} and {other} have equal scores in all {pluralize(comparison.pairs, 'example')}."
         return ComparisonText("No difference", same, "", "equal")
@@ -203,21 +188,20 @@ def comparison_text(
     how = "too few scenarios to tell that from chance" if p is None else f"two-sided p {p_text(p)}{many}"
     explained = "" if shown or p is None else ", which chance explains"
     word = "better" if difference > 0 else "worse"
-    where = f"{word} than {other} by {_marks_share(abs(difference))}" if difference else f"level with {other}"
+    # More digits where two would show nothing.
+    share = f"{abs(difference):.{2 if abs(difference) >= 0.005 else 4}f}"
+    where = f"{word} than {other} by {share} of full marks" if difference else f"level with {other}"
     here = f"{HERE} {one} is {where}{explained}: {counts} ({how})."
     if comparison.can_tell and comparison.p is not None:
         count = pluralize(comparison.conversations, "conversation")
-        rests = f"{_interval(comparison)}two-sided p {p_text(comparison.p)}{many}; {count} each"
+        ends = comparison.interval
+        rests = f"95% interval {ends.low:+.2f} … {ends.high:+.2f}; " if ends else ""
+        rests += f"two-sided p {p_text(comparison.p)}{many}; {count} each"
         claim = f"{word}, too" if real and shown else word if real else "not shown"
-        elsewhere = f"{ELSEWHERE}: {claim} ({rests})."
+        elsewhere, beyond = f"{ELSEWHERE}: {claim} ({rests}).", f"elsewhere p {p_text(comparison.p)}"
     else:
-        elsewhere = f"{ELSEWHERE}: unknown, as {comparison.reason.partition(';')[0]}."
+        elsewhere, beyond = f"{ELSEWHERE}: unknown, as {comparison.reason.partition(';')[0]}.", "elsewhere unknown"
     more = "" if real else f" {_what_would_settle(pairs, held=comparison.conversations)}"
-    beyond = (
-        f"elsewhere p {p_text(comparison.p)}"
-        if comparison.can_tell and comparison.p is not None
-        else "elsewhere unknown"
-    )
     brief = f"here {'unknown' if p is None else f'p {p_text(p)}'}, {beyond}"
     return ComparisonText(short, here, elsewhere + more, brief)
 
@@ -229,16 +213,3 @@ def _what_would_settle(pairs: Sequence[Pair], *, held: int) -> str:
         return "Only many more trials would tell so small a difference."
     more = "" if held == 1 else f" in place of {held}"
     return f"{needed} trials of each{more} (--ltm-trials={needed}) would mostly tell a difference as large."
-
-
-def _marks_share(value: float) -> str:
-    """Return `0.75 of full marks`, with more digits where two would show nothing."""
-    return f"{value:.2f} of full marks" if value >= 0.005 else f"{value:.4f} of full marks"
-
-
-def _interval(comparison: Comparison) -> str:
-    return (
-        f"95% interval {comparison.interval.low:+.2f} … {comparison.interval.high:+.2f}; "
-        if comparison.interval
-        else ""
-    )

@@ -119,12 +119,9 @@ def _agent_parts(table: TextTable, layout: _Layout) -> list[_Part]:
 def _page_lines(table: TextTable, layout: _Layout, page: Sequence[_Part], *, color: bool) -> list[str]:
     agents = [_agent_head(agent, layout.group(agent, len(at)), columns=len(at)) for agent, at in page]
     heads: list[tuple[str, Style]] = [(span, "strong") for _, span in table.heads]
+    corner = shorten_text(one_line(table.corner), layout.label, mark="…")
     lines = [
-        _format_line(
-            shorten_text(one_line(table.corner), layout.label, mark="…"),
-            [paint_text(agent, "strong", color=color) for agent in agents],
-            layout,
-        ),
+        _format_line(corner, [paint_text(agent, "strong", color=color) for agent in agents], layout),
         _format_line(table.label, _row_cells(heads, layout, page, color=color), layout),
     ]
     rule = paint_text("─" * columns_of(_format_line("", agents, layout)), "dim", color=color)

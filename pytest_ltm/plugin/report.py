@@ -27,7 +27,7 @@ from pytest_ltm._journal.timings import (
 )
 from pytest_ltm._language.lists import first_and_rest
 from pytest_ltm._results.gate.verdict import UNMEASURABLE
-from pytest_ltm._results.run_loading import prechecks_in, results_in, suite_of
+from pytest_ltm._results.run_loading import prechecks_in, read_run, results_in, suite_of
 from pytest_ltm._results.sentences import mishap_sentences, trust_sentence
 from pytest_ltm._results.statistics.totals import agent_paces
 from pytest_ltm._results.text import one_line, pluralize, score_text, wrap_text
@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
     from pytest_ltm._journal.result import ConversationName, ConversationResult
+    from pytest_ltm._results.run_loading import ResultsInFolder
+    from pytest_ltm.plugin.gate import Gate
     from pytest_ltm.plugin.session import LtmRun
 
 
@@ -70,6 +72,8 @@ class Report:
         self._tracebacks: dict[str, None] = {}
         """What was raised where agents could not be made; each once, in order."""
         self._began = stopwatch_seconds()
+        self._results: ResultsInFolder | None = None
+        """What the run's folder has of results, once it is over."""
         self._timed: dict[ConversationName, list[Timing]] = {}
         """What was timed in each conversation."""
         self._noted = False
@@ -249,12 +253,13 @@ class Report:
         try:
             write_verdicts(folder, result)
             write_summary(folder / SUMMARY, summary)
+            del summary  # as large as the results, and the page needs the room
             if settings.report is not None:
                 from pytest_ltm.reporting.html import build_report
 
                 page = _options.option_text(self._run.config, "ltm_report")
                 try:
-                    build_report([folder], settings.report)
+                    build_report([read_run(folder, self._results)], settings.report)
                 except LtmError as error:
                     page = str(error)
                 self._page = f"report: {one_line(page)}"
@@ -333,7 +338,8 @@ class Report:
         return why_unmeasured(result) if rows else ""
 
     def _read(self) -> RunResult:
-        matching, notices = results_in(self._run.folder.path)
+        self._results = results_in(self._run.folder.path)
+        matching, notices = self._results[0], [*self._results[1]]
         amendments: dict[str, _amendments.Amendment] = {}
         try:
             amendments = _amendments.read_amendments(self._run.folder.path)

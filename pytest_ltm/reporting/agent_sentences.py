@@ -79,12 +79,8 @@ def agent_sentences_for(sides: Iterable[Placed], before: Mapping[str, str] | Non
         others = [side for side in ranked if side.agent != agent]
         beside = (before or {}).get(agent, "") or (_beside_other(there, others[0]) if there and others else "")
         missing = sum(side.column.unscored_examples for side in of)
-        parts = [
-            _losses_sentence(of),
-            _guessing_sentence(of),
-            beside,
-            f"{pluralize(missing, 'example')} without a score" * bool(missing),
-        ]
+        lost = f"{pluralize(missing, 'example')} without a score" * bool(missing)
+        parts = [_losses_sentence(of), _guessing_sentence(of), beside, lost]
         agent_sentences.append(AgentSentence(agent, _retention_sentence(of), "; ".join(filter(None, parts))))
     return agent_sentences
 

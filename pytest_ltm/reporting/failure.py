@@ -23,7 +23,7 @@ from pytest_ltm._results.text import (
 from pytest_ltm._storage.sanitize import for_screen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from pytest_ltm._journal.result import QuestionResult, ScenarioResult
     from pytest_ltm._model.score import Check
@@ -55,9 +55,10 @@ def failure_text(result: ScenarioResult, exchanges: Sequence[Exchange], again: s
     candidates = deciding or result.questions
     question = candidates[-1] if candidates else None
     shown = _own_exchanges_shown(result, exchanges) if question is None else _question_exchanges(question, exchanges)
-    lines = wrap_text(failure_headline(result), WIDTH, "  ")
-    lines += check_lines(result)
-    lines += _story_lines(result, shown, exchanges)
+    lines = [*wrap_text(failure_headline(result), WIDTH, "  "), *check_lines(result)]
+    for i, (exchange, replies) in enumerate(shown):
+        lines += distance_lines(result, shown[i - 1][0], exchange, exchanges) if i else []
+        lines += _numbered_lines(exchange, result.evidence, replies=replies)
     if result.overrun and result.span is not None:
         passed = f"{result.measured_span:,}" if result.measured_span is not None else "more"
         lines.append(f"  overran its memory span: {passed} tokens instead of {result.span:,}")
@@ -135,31 +136,33 @@ def _first_and_last(numbers: Sequence[int]) -> list[int]:
     return list(numbers) if len(numbers) <= _MOST else [*numbers[:half], *numbers[-half:]]
 
 
-def _story_lines(result: ScenarioResult, shown: Sequence[_Shown], exchanges: Sequence[Exchange]) -> Iterator[str]:
-    for i, (exchange, replies) in enumerate(shown):
-        if i:
-            yield from distance_lines(result, shown[i - 1][0], exchange, exchanges)
-        yield from _numbered_lines(exchange, result.evidence, replies=replies)
-
-
 def distance_lines(
     result: ScenarioResult, before: Exchange, after: Exchange, exchanges: Sequence[Exchange]
 ) -> list[str]:
     """Return the line between two exchanges; none if the one follows the other at once."""
+    text = distance_text(before, after, exchanges, own=result.id)
+    return wrap_text(f"{_INDENT}… {text} …", WIDTH, _INDENT + "  ") if text else []
+
+
+def distance_text(before: Exchange, after: Exchange, exchanges: Sequence[Exchange], *, own: str = "") -> str:
+    """Return how far two exchanges lie apart and what is between them; "" if the one follows the other at once.
+
+    `own`: the example whose exchanges are counted apart; those of the speaker of `before` count in no case.
+    """
     between = exchanges[_exchange_index(exchanges, before.number + 1) : _exchange_index(exchanges, after.number)]
     between = [each for each in between if not each.alone]
     if not between:
-        return []
-    passed = format_distance(needle_gap(before, after), after.now - before.now)
-    own = result.id
-    others = {each.by.rpartition("/")[0] for each in between if each.by and each.by != own}
+        return ""
     counts = {
-        "other scenario": len(others),
-        "own exchange": sum(each.by == own for each in between),
+        "other scenario": len(
+            {each.by.rpartition("/")[0] for each in between if each.by not in ("", own or before.by)}
+        ),
+        "own exchange": sum(each.by == own for each in between if own),
         "filler": sum(each.kind == "filler" for each in between),
     }
     inside = ", ".join(pluralize(number, noun) for noun, number in counts.items() if number)
-    return wrap_text(f"{_INDENT}… {passed} later{f' ({inside})' if inside else ''} …", WIDTH, _INDENT + "  ")
+    passed = format_distance(needle_gap(before, after), after.now - before.now)
+    return f"{passed} later" + f" ({inside})" * bool(inside)
 
 
 def asker_of(exchange: Exchange) -> str:

@@ -46,9 +46,9 @@ def gantt_lines(bars: Sequence[Bar], tokens: int, width: int) -> list[str]:
     )
     label = min(_LABEL, max(map(len, rows), default=0))
     room = max(width - label - 1, 10)
+    heads = [pad_right(clip_text(name, label), label) for name in rows]
     lines = [
-        f"{pad_right(clip_text(name, label), label)} {_gantt_line(own, tokens, room)}".rstrip()
-        for name, own in rows.items()
+        f"{head} {_gantt_line(own, tokens, room)}".rstrip() for head, own in zip(heads, rows.values(), strict=True)
     ]
     more = len(lines) - MOST_LINES
     rest = [f"… and {pluralize(more, 'more scenario')}"] * (more > 0)
@@ -84,6 +84,7 @@ RETOLD = (
     "told again: the history, after each question asked alone; what that costs depends on the agent. "
     "answer_alone(message), or save() and load(state), avoids it"
 )
+CUT_SHORT = "stopped at a simulated answer (a failed assert or an error): the rest is not counted"
 EMBEDDED_AGENTS_NOTE = "embedded agents cost nothing, so their actual replies are counted"
 
 
@@ -270,12 +271,8 @@ def _forecast_notes(
         notes += [EMBEDDED_AGENTS_NOTE] * any(priced.brief for priced in agents.values())
         notes += [TYPICAL] * any(not priced.brief for priced in agents.values())
     notes += [f"{one.whole.agent}: {RETOLD}" for one in columns if one.whole.retold]
-    cut = sum(column.whole.cut_short for column in columns)
-    if cut:
-        notes.append(
-            f"{pluralize(cut, 'example')} stopped at a simulated answer (a failed assert or an error): the rest is "
-            "not counted"
-        )
+    if cut := sum(column.whole.cut_short for column in columns):
+        notes.append(f"{pluralize(cut, 'example')} {CUT_SHORT}")
     skipped = dict.fromkeys(why for column in columns for why in column.whole.unplayed)
     return notes + first_and_rest([f"not played: {why}" for why in skipped], MOST_SKIPPED)
 

@@ -145,9 +145,9 @@ def read_past(path: Path) -> Past:
         if summary is None:
             # A run without a summary: one that goes on, was cut short, or never began.
             held, notices = results_in(path)
-            result = RunResult(run_id=path.name, conversations=tuple(each.result for each in held))
-            # The way through JSON makes an unfinished run look like any other below.
-            fields = summary_json(result, pytest_ltm_version="", seed=0, plan={})
+            standings = result_standings(
+                RunResult(run_id=path.name, conversations=tuple(each.result for each in held)), complete=False
+            )
             begun = bool(held) or any(path.glob("*/journal.jsonl"))
             state: State = "interrupted" if begun else "damaged" if notices else "empty"
             return Past(
@@ -156,13 +156,15 @@ def read_past(path: Path) -> Past:
                 at=at,
                 state="in progress" if _is_written(path) else state,
                 why=one_line(_error_without_folder(LtmError(notices[0]), path)) if notices else "",
-                standings=_make_standings(msgspec.convert(fields, _Summary), complete=False),
+                standings=standings,
                 source=source,
             )
         standings = _make_standings(summary)
     except (LtmError, OSError, RecursionError) as error:
         return Past(name=path.name, path=path, at=at, state="damaged", why=one_line(_error_without_folder(error, path)))
     ends = [each.ended for each in summary.conversations if each.ended != "complete"]
+    gate, shard, rescored = summary.gate, summary.plan.get("shard"), summary.plan.get("rescored")
+    gate_word = "regressed" if gate and gate.sentence.startswith("gate: regressed") else gate.state if gate else ""
     return Past(
         name=path.name,
         path=path,
@@ -170,8 +172,8 @@ def read_past(path: Path) -> Past:
         state="finished" if not ends else "in progress" if _is_written(path) else "interrupted",
         why=next((end for end in ends if end != "interrupted"), ""),
         standings=standings,
-        gate=_gate_word(summary.gate),
-        notes=_plan_notes(summary.plan),
+        gate=gate_word,
+        notes=(*[f"shard {shard}"] * bool(shard), *[f"run {rescored} scored again"] * bool(rescored)),
         source=source,
     )
 
@@ -189,10 +191,11 @@ def _error_without_folder(error: Exception, path: Path) -> str:
     return said.replace(f"{path}/", "").replace(f"{path}\\", "")
 
 
-def result_standings(result: RunResult) -> tuple[HistoricalScore, ...]:
-    """Return what each agent earned at each span in a result, such as a baseline's."""
+def result_standings(result: RunResult, *, complete: bool = True) -> tuple[HistoricalScore, ...]:
+    """Return what each agent earned at each span in a result, such as a baseline's; `complete`: it is a whole run's."""
+    # The way through JSON makes it look like any other.
     fields = summary_json(result, pytest_ltm_version="", seed=0, plan={})
-    return _make_standings(msgspec.convert(fields, _Summary))
+    return _make_standings(msgspec.convert(fields, _Summary), complete=complete)
 
 
 # --- What is read of a summary; the rest is skipped without being made into objects.
@@ -290,13 +293,14 @@ _SHORT = 12
 
 def _make_standing(one: _Result, held: Sequence[_Conversation], *, complete: bool) -> HistoricalScore:
     rows = [row for conversation in held for row in conversation.examples]
+    low, high, full = (one.bounds.low, one.bounds.high, one.bounds.full) if one.bounds else (None, None, 0)
     return HistoricalScore(
         agent=one.agent,
         span_label=one.span_label,
         span=one.span,
-        low=one.bounds.low if one.bounds else None,
-        high=one.bounds.high if one.bounds else None,
-        full=one.bounds.full if one.bounds else 0,
+        low=low,
+        high=high,
+        full=full,
         plan=plan_of(each.plan_fingerprint for each in held),
         own=not any(each.agent_spec.partition(":")[0] in CONTROLS | YARDSTICKS for each in held),
         complete=complete and all(each.ended == "complete" for each in held),
@@ -309,14 +313,3 @@ def _make_standing(one: _Result, held: Sequence[_Conversation], *, complete: boo
             for row in rows
         ),
     )  # fmt: skip
-
-
-def _gate_word(gate: _Gate | None) -> str:
-    if gate is None:
-        return ""
-    return "regressed" if gate.sentence.startswith("gate: regressed") else gate.state
-
-
-def _plan_notes(plan: dict[str, Any]) -> tuple[str, ...]:
-    shard, rescored = plan.get("shard"), plan.get("rescored")
-    return (*[f"shard {shard}"] * bool(shard), *[f"run {rescored} scored again"] * bool(rescored))

@@ -53,10 +53,8 @@ def run_markdown(
         return "\n\n".join([*parts, "No conversation was held."]) + "\n"
     parts += [f"**{markdown_text(sentence)}**" for sentence in (*sentences, *leading_sentences(run))]
     figures = shown_figures(columns, "markdown")
-    rows = [
-        [column.label, *cells]
-        for column, *cells in zip(columns, *(each.cells(columns) for each in figures), strict=True)
-    ]
+    labels = [column.label for column in columns]
+    rows = [list(row) for row in zip(labels, *(each.cells(columns) for each in figures), strict=True)]
     table = markdown_table([run.suite, *(figure.heading(columns) for figure in figures)], rows)
     parts.append("\n\n".join([table, *figure_notes(columns)]))
     if changes is not None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._results.columns import result_columns
-from pytest_ltm._results.figures import DEFINITIONS, figures_json, figures_schema
+from pytest_ltm._results.figures import figures_json, figures_schema, read_definitions
 from pytest_ltm._results.metrics import metrics_json
 from pytest_ltm._results.sentences import spans_json
 from pytest_ltm._storage.disk import write_whole
@@ -25,28 +25,6 @@ if TYPE_CHECKING:
 
 
 FORMAT = "pytest-ltm summary 2"
-
-# What the numbers mean, by their names in `summary.json` and in the items' properties.
-METRICS: Mapping[str, str] = {
-    "ltm_score": "share of full marks of one example, 0 to 1; what is open, neither proven right nor wrong, counts as "
-    "missed; absent if it could not be judged",
-    "ltm_upper": "the same if all that is open passed; absent where nothing is",
-    "ltm_gap": "tokens from the end of the nearest needle's message to the start of the last question's",
-    "measured_span": "tokens that count (--ltm-count), from an example's start to the start of its last question",
-    "automatic": "of an amended example: the automatic score (null: none), reason and outcome",
-    **DEFINITIONS,
-    "metrics": "metrics beside the score, by name: mean over the examples that have it, and by scenario; they earn no "
-    "points",
-    "effective_spans": "for each agent tested isolated and at spans: between which (`low` to `high`, 95 %) the largest "
-    "span lies up to which it keeps `share` of its isolated score; up to which span this run kept it (`kept_in_run`, "
-    "`at_least` where at all), and the curve",
-    "gate": "the verdict of the gate when the run ended; null without a gate",
-    "comparison": "what moved against the baseline: mean score before and after over the same examples; null without "
-    "--ltm-compare",
-    "prechecks": "what was asked before the first conversation, and what that cost: the isolation probe of each agent, "
-    "the judge's canaries; in no other cost of this file",
-    "wall_seconds": "wall-clock time of the run",
-}
 
 
 def user_properties(result: ScenarioResult) -> list[tuple[str, object]]:
@@ -98,7 +76,7 @@ def summary_json(
             {
                 **fields_of(column, "agent", "span_label", "span"),
                 **figures_json(column),
-                "scenarios": {name: _cell(column.cells[name]) for name in column.cells},
+                "scenarios": {name: _cell(cell) for name, cell in column.cells.items()},
                 "metrics": metrics_json(run, column.agent, column.span_label),
             }
             for column in result_columns(run)
@@ -111,7 +89,7 @@ def summary_json(
         "conversations": [_conversation_json(each) for each in run.conversations],
         "notices": list(run.notices),
         **({"trust": run.trust} if run.trust else {}),
-        "metrics": METRICS,
+        "metrics": read_definitions(),
     }
 
 

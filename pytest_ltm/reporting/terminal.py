@@ -226,14 +226,9 @@ def _quiet_line(column: Column) -> str:
         if together := column.sum_of("asked_together"):
             parts.append(f"{pluralize(together, 'question')} in one talk")
     parts += [f"{column.amended_verdicts:,} amended by hand"] * bool(column.amended_verdicts)
-    within = (
-        f" (all of {', '.join(map(one_line, column.scenarios_without_score))})"
-        if column.scenarios_without_score
-        else ""
-    )
-    parts += [f"{column.unscored_examples:,} of {len(column.rows):,} without a score{within}"] * bool(
-        column.unscored_examples
-    )
+    none = ", ".join(map(one_line, column.scenarios_without_score))
+    missing = f"{column.unscored_examples:,} of {len(column.rows):,} without a score" + f" (all of {none})" * bool(none)
+    parts += [missing] * bool(column.unscored_examples)
     parts += [f"{column.open:,} open"] * bool(column.open)
     return f"{one_line(column.label)}: {', '.join([*parts, pluralize(column.tokens, 'token')])}"
 
@@ -272,14 +267,14 @@ def _results_table(columns: Sequence[Column], verbosity: int, suite: str) -> Tex
     rows += _total_rows(columns, verbosity)
     # Marks hang out to the right: digits stay below each other.
     room = max(len(_number_marks(text)) for row in rows for text, _ in row.cells)  # for marks, behind every number
-    rows = [
-        structs.replace(
-            row, cells=tuple((text + " " * (room - len(_number_marks(text))), style) for text, style in row.cells)
-        )
-        for row in rows
-    ]
+
+    def aligned(text: str) -> str:
+        return text + " " * (room - len(_number_marks(text)))
+
+    rows = [structs.replace(row, cells=tuple((aligned(text), style) for text, style in row.cells)) for row in rows]
+    marks = [(HAMPERED * column.hampered).ljust(room) for column in columns]
     heads = tuple(
-        (column.name, one_line(column.span_label) + (HAMPERED * column.hampered).ljust(room)) for column in columns
+        (column.name, one_line(column.span_label) + mark) for column, mark in zip(columns, marks, strict=True)
     )
     return TextTable(heads=heads, rows=tuple(rows), label="memory span", corner=suite)
 

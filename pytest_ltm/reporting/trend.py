@@ -176,10 +176,9 @@ def series_of(
 
 
 def _trend_segments(points: Sequence[TrendPoint]) -> Iterator[TrendSegment]:
-    plans = sorted(
-        group_by(points, lambda point: point.standing.plan).values(), key=lambda held: _point_order(held[-1])
-    )
-    yield from (TrendSegment(number, tuple(held)) for number, held in enumerate(plans, start=1))
+    plans = group_by(points, lambda point: point.standing.plan).values()
+    for number, held in enumerate(sorted(plans, key=lambda held: _point_order(held[-1])), start=1):
+        yield TrendSegment(number, tuple(held))
 
 
 _LONG_AGO = datetime(1, 1, 1, tzinfo=timezone.utc)
@@ -271,11 +270,8 @@ def _chart_lines(
             why = f"not drawn: {point.standing.unmeasured}"
             yield clip_text(_GAP.join([*cells, pad_right("", 4), f" {pad_right(why, bar)} ", label]), width).rstrip()
             continue
-        cells += [
-            pad_left(format_percent(point.share), 4),
-            f"{signs.edge}{_score_bar(point, bar, signs)}{signs.edge}",
-            label,
-        ]
+        drawn = f"{signs.edge}{_score_bar(point, bar, signs)}{signs.edge}"
+        cells += [pad_left(format_percent(point.share), 4), drawn, label]
         yield clip_text(_GAP.join(cells), width).rstrip()
 
 

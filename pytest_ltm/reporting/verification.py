@@ -10,6 +10,7 @@ import csv
 import io
 import json
 from collections import Counter
+from contextlib import suppress
 from itertools import islice
 from math import isclose
 from typing import TYPE_CHECKING, Any
@@ -26,9 +27,10 @@ from pytest_ltm._journal.result import ConversationName, outcome_of, read_result
 from pytest_ltm._journal.run_file import FILE as RUN_FILE
 from pytest_ltm._journal.run_file import SUMMARY, run_parts
 from pytest_ltm._journal.timings import ReplyTime, Resumed, load_all_timings
+from pytest_ltm._language.lists import first_and_rest
 from pytest_ltm._model.plan import Plan, plan_differences
 from pytest_ltm._model.scenario import to_json as definition_json
-from pytest_ltm._results.run_loading import read_run
+from pytest_ltm._results.run_loading import LoadedRun, read_run
 from pytest_ltm._results.statistics.totals import group_by
 from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.disk import read_regular
@@ -43,7 +45,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ltm._journal.result import ConversationResult, ScenarioResult
-    from pytest_ltm._results.run_loading import LoadedRun
 
 
 # How the notice of a run begins that does not hold.
@@ -67,31 +68,46 @@ class Discrepancy(Struct, frozen=True):
         return f"{self.place}{f', line {self.line}' * bool(self.line)}: {self.what}"
 
 
-def find_discrepancies(run: Path) -> list[Discrepancy]:
-    """Return what does not hold in a run folder by what stands in it; LtmError if nothing of it can be read."""
-    loaded = read_run(run)
-    folders = sorted({path.parent for name in (JOURNAL, RESULTS, "plan.json") for path in run.glob(f"*/{name}")})
-    imported = loaded.result.is_imported
-    result = [each for folder in folders for each in _conversation_discrepancies(folder, imported=imported)]
-    result += _setting_discrepancies(loaded)
+def find_discrepancies(run: LoadedRun) -> list[Discrepancy]:
+    """Return what does not hold in a run folder, by what `read_run` has read of it."""
+    recorded = {each.path: each.recorded for each in run.conversations}
+    folders = sorted({path.parent for name in (JOURNAL, RESULTS, "plan.json") for path in run.path.glob(f"*/{name}")})
+    imported = run.result.is_imported
+    result = [
+        each
+        for folder in folders
+        for each in _conversation_discrepancies(folder, recorded.get(folder), imported=imported)
+    ]
+    result += _setting_discrepancies(run)
     for name in (prechecks.JOURNAL, prechecks.CHECKS):
-        result += _damaged_lines(run / name)
-    return result + _canary_discrepancies(run) + list(_summary_discrepancies(loaded))
+        result += _damaged_lines(run.path / name)
+    # what the known answers say against a judge, and whether that is what its file says
+    wrong = [one.why for one in prechecks.judge_prechecks(run.path) if one.verdict == "wrong"]
+    result += [Discrepancy(prechecks.FILE, f"the judge misjudged known answers: {why}") for why in wrong]
+    return result + list(_summary_discrepancies(run))
 
 
-def read_marked_run(path: Path) -> LoadedRun:
+def read_marked_run(run: Path | LoadedRun) -> LoadedRun:
     """Return what stands in a run folder, with a notice for each thing that does not hold; LtmError as `read_run`."""
-    return mark_discrepancies(read_run(path))
+    run = run if isinstance(run, LoadedRun) else read_run(run)
+    marked = _with_marks(run, discrepancy_sentences(run))
+    # All examples once more: nothing but the comparison reads them there, and they take as much room as the results.
+    return structs.replace(marked, summary={name: one for name, one in run.summary.items() if name != "conversations"})
 
 
 def mark_discrepancies(run: LoadedRun) -> LoadedRun:
     """Return a run with a notice for each file in its folder that does not hold."""
-    marks = tuple(f"{DIFFERS}: {text}" for text in discrepancy_sentences(run.path))
+    # Read again: a run that goes on was given results that are in none of its files.
+    return _with_marks(run, discrepancy_sentences(read_run(run.path)))
+
+
+def _with_marks(run: LoadedRun, sentences: Iterable[str]) -> LoadedRun:
+    marks = tuple(f"{DIFFERS}: {text}" for text in sentences)
     notices = tuple(notice for notice in run.result.notices if not notice.startswith(DIFFERS))
     return structs.replace(run, result=structs.replace(run.result, notices=(*marks, *notices))) if marks else run
 
 
-def discrepancy_sentences(run: Path) -> Iterator[str]:
+def discrepancy_sentences(run: LoadedRun) -> Iterator[str]:
     """Yield the first things that do not hold of each file of a run, and how many more: one change has many effects."""
     by_place = group_by((each for each in find_discrepancies(run) if not each.unfinished), lambda each: each.place)
     for discrepancies in by_place.values():
@@ -102,13 +118,15 @@ def discrepancy_sentences(run: Path) -> Iterator[str]:
 # --- one conversation
 
 
-def _conversation_discrepancies(folder: Path, *, imported: bool) -> list[Discrepancy]:
+def _conversation_discrepancies(
+    folder: Path, result: ConversationResult | None, *, imported: bool
+) -> list[Discrepancy]:
     here = folder.name
     if not (folder / RESULTS).exists():
         gone = f"it has no {RESULTS}: the conversation has not come to its end, or they were removed"
         return [Discrepancy(here, gone, unfinished=True)]
     try:
-        result = read_results(folder / RESULTS)
+        result = result or read_results(folder / RESULTS)
     except LtmError as error:
         return [Discrepancy(f"{here}/{RESULTS}", str(error))]
     name = ConversationName.of_folder(here)
@@ -128,10 +146,13 @@ def _journal_discrepancies(folder: Path, result: ConversationResult, *, imported
         gone = f"the journal that its results are made from{named} is missing"
         scored = any(row.score is not None for row in result.scenarios)
         return [Discrepancy(f"{here}/{JOURNAL}", gone)] * bool(result.journal or (scored and not imported))
-    damaged = _damaged_lines(folder / JOURNAL)
-    if damaged or not result.journal:  # results of nothing, or imported ones, do not say what they are made from
-        return damaged
-    if result.journal != (head := events.last_checksum(folder / JOURNAL)):
+    try:
+        head = events.last_checksum(folder / JOURNAL)
+    except LtmError:
+        return _damaged_lines(folder / JOURNAL)
+    if not result.journal:  # results of nothing, or imported ones, do not say what they are made from
+        return []
+    if result.journal != head:
         then = f"it ended in {result.journal} when {RESULTS} was written, and now in {head or 'nothing'}"
         what = f"{then}: lines are missing at its end, or it is another journal"
         return [Discrepancy(f"{here}/{JOURNAL}", what)]
@@ -139,20 +160,22 @@ def _journal_discrepancies(folder: Path, result: ConversationResult, *, imported
     if record.header is None:
         return [Discrepancy(f"{here}/{JOURNAL}", "it is empty")]
     plan = Plan.from_json(record.header.plan, where="the recorded plan")
+    says = record.header.plan_fingerprint
+    forged = f"the plan in its header has the fingerprint {plan.fingerprint}, and it says {says}"
     texts = {
-        JOURNAL: _header_differences(record.header, plan),
+        JOURNAL: [forged] * (plan.fingerprint != says),
         "plan.json": _plan_file_differences(folder, record.header, plan),
         RESULTS: list(_result_differences(result, record, plan)),
         TIMINGS: _attempt_differences(folder / TIMINGS, record),
     }
-    discrepancies = [Discrepancy(f"{here}/{name}", text) for name, mine in texts.items() for text in _first_of(mine)]
+    discrepancies = [
+        Discrepancy(f"{here}/{name}", text)
+        for name, mine in texts.items()
+        for text in first_and_rest(mine, _MOST, "and {:,} more")
+    ]
     if result.ended == "interrupted":
         discrepancies.append(Discrepancy(f"{here}/{RESULTS}", "the conversation was interrupted", unfinished=True))
     return discrepancies + _definition_discrepancies(folder, plan)
-
-
-def _first_of(texts: list[str]) -> list[str]:
-    return texts[:_MOST] + [f"and {len(texts) - _MOST:,} more"] * (len(texts) > _MOST)
 
 
 def _damaged_lines(path: Path) -> list[Discrepancy]:
@@ -161,12 +184,6 @@ def _damaged_lines(path: Path) -> list[Discrepancy]:
     place = path.name if path.name != JOURNAL else f"{path.parent.name}/{JOURNAL}"
     damages = list(islice(find_damages(read_regular(path)), _MOST))
     return [Discrepancy(place, damage.what, damage.line) for damage in damages]
-
-
-def _header_differences(header: events.Header, plan: Plan) -> list[str]:
-    if plan.fingerprint == header.plan_fingerprint:
-        return []
-    return [f"the plan in its header has the fingerprint {plan.fingerprint}, and it says {header.plan_fingerprint}"]
 
 
 def _plan_file_differences(folder: Path, header: events.Header, plan: Plan) -> list[str]:
@@ -182,22 +199,20 @@ def _plan_file_differences(folder: Path, header: events.Header, plan: Plan) -> l
 
 def _definition_discrepancies(folder: Path, plan: Plan) -> list[Discrepancy]:
     known = {f"{one.scenario}/{one.example}": one.definition for one in plan.examples if one.definition is not None}
-    discrepancies = []
+    discrepancies: list[tuple[str, str]] = []
     paths = sorted((folder / "definitions").glob("*/*.def.json"))
     there = {f"{path.parent.name}/{path.name.removesuffix('.def.json')}": path for path in paths}
     for key in sorted(known.keys() | there.keys()):
-        place = f"{folder.name}/definitions/{key}.def.json"
         if key not in there:
-            discrepancies += [Discrepancy(place, "it is missing")] * bool(there)
+            discrepancies += [(key, "it is missing")] * bool(there)
         elif key not in known:
-            discrepancies.append(Discrepancy(place, "no example of the plan has it"))
+            discrepancies.append((key, "no example of the plan has it"))
         else:
-            try:
+            same = False
+            with suppress(OSError, ValueError, RecursionError):
                 same = parse_record(read_regular(there[key]).decode()) == definition_json(known[key])
-            except (OSError, ValueError, RecursionError):
-                same = False
-            discrepancies += [Discrepancy(place, "it is not the definition that was played")] * (not same)
-    return discrepancies
+            discrepancies += [(key, "it is not the definition that was played")] * (not same)
+    return [Discrepancy(f"{folder.name}/definitions/{key}.def.json", what) for key, what in discrepancies]
 
 
 def _attempt_differences(path: Path, record: ConversationRecord) -> list[str]:
@@ -262,9 +277,10 @@ def _row_differences(row: ScenarioResult, record: ConversationRecord) -> list[st
         pairs: dict[str, tuple[object, object]] = {
             name: (getattr(row, name), getattr(verdict, name)) for name in _OF_VERDICT
         }
+        pairs["checks"] = checks, verdict.checks
         texts += [
             f"its {name} is {show_value(ours)}, and the journal says {show_value(theirs)}"
-            for name, (ours, theirs) in {**pairs, "checks": (checks, verdict.checks)}.items()
+            for name, (ours, theirs) in pairs.items()
             if ours != theirs
         ]
     if row.score is not None and not row.is_open and row.outcome != outcome_of(row.score, row.threshold):
@@ -289,12 +305,6 @@ _OF_VERDICT = ("score", "upper", "reason", "rule", "evidence")
 
 
 # --- the run
-
-
-def _canary_discrepancies(run: Path) -> list[Discrepancy]:
-    """Return what the known answers say against a judge, and whether that is what its file says."""
-    wrong = [one for one in prechecks.judge_prechecks(run) if one.verdict == "wrong"]
-    return [Discrepancy(prechecks.FILE, f"the judge misjudged known answers: {one.why}") for one in wrong]
 
 
 def _setting_discrepancies(run: LoadedRun) -> Iterator[Discrepancy]:
@@ -343,8 +353,10 @@ def _summary_discrepancies(run: LoadedRun) -> Iterator[Discrepancy]:
             missing = "it is missing or cannot be read: the run has not come to its end"
             yield Discrepancy(SUMMARY, missing, unfinished=True)
         return
-    run_id, began = run.summary.get("run_id"), _run_named(run.path)
-    if run_id not in (began or run_id, run.result.run_id):  # a copy that was amended has the name of its folder
+    run_id, began = run.summary.get("run_id"), ""
+    with suppress(OSError, ValueError, RecursionError, AttributeError):
+        began = str(json.loads(read_regular(run.path / RUN_FILE)).get("run", ""))
+    if run_id not in (began or run_id, run.path.resolve().name):  # a copy that was amended has the name of its folder
         yield Discrepancy(SUMMARY, f"it is that of run {run_id}, and {RUN_FILE} began run {began}")
     yield from _plan_discrepancies(run)
     now = json.loads(json.dumps(rewrite_summary(run.result, run.summary)))
@@ -352,7 +364,8 @@ def _summary_discrepancies(run: LoadedRun) -> Iterator[Discrepancy]:
         texts = list(islice(_value_differences(run.summary[name], now[name], name), _MOST))
         yield from (Discrepancy(SUMMARY, text) for text in texts)
     path = run.path / VERDICTS_FILE
-    if path.is_file() and _csv_rows(read_regular(path)) != _csv_rows(for_file(verdicts_csv(run.result))):
+    sides = (read_regular(path), for_file(verdicts_csv(run.result))) if path.is_file() else (b"", b"")
+    if sides[0] != sides[1] and _csv_rows(sides[0]) != _csv_rows(sides[1]):
         yield Discrepancy(VERDICTS_FILE, "it does not have the verdicts of the results")
 
 
@@ -371,15 +384,10 @@ def _csv_rows(data: bytes) -> list[list[str]]:
     return sorted(csv.reader(io.StringIO(data.decode("utf-8", "replace"), newline="")))
 
 
-def _run_named(run: Path) -> str:
-    try:
-        return str(json.loads(read_regular(run / RUN_FILE)).get("run", ""))
-    except (OSError, ValueError, RecursionError, AttributeError):
-        return ""
-
-
 def _value_differences(said: object, now: object, path: str) -> Iterator[str]:
     """Yield where two JSON values differ; what another version did not write yet does not count."""
+    if said == now:  # nearly always, and told much faster than by looking through both
+        return
     if isinstance(said, dict) and isinstance(now, dict):
         for key in said:
             yield from _value_differences(said.get(key), now.get(key), f"{path}.{key}")
@@ -388,7 +396,7 @@ def _value_differences(said: object, now: object, path: str) -> Iterator[str]:
         sides = [{_entry_label(one, number): one for number, one in enumerate(side)} for side in (said, now)]
         for label in sides[1]:
             yield from _value_differences(sides[0].get(label), sides[1][label], f"{path}[{label}]")
-    elif said != now and not (isinstance(said, float) and isinstance(now, float) and isclose(said, now)):
+    elif not (isinstance(said, float) and isinstance(now, float) and isclose(said, now)):
         # the order in which a mean is summed may change its last digit
         yield f"{path} is {show_value(said)}, and the results say {show_value(now)}"
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
@@ -46,12 +45,8 @@ WAYS = CompareHints(common="the box below", choose_agent="Write RUN@AGENT to nam
 SEALED = "sandbox allow-scripts allow-downloads allow-popups; frame-ancestors 'none'; base-uri 'none'"
 
 
-async def runs_page(request: Request) -> Response:
+def runs_page(request: Request) -> Response:
     """List the runs."""
-    return await run_in_threadpool(_render_runs, request)
-
-
-def _render_runs(request: Request) -> Response:
     words = request.query_params.get("find", "").lower().split()
     newest = newest_first(page_parts.ltm_dir(request))
     pasts = list(map(read_past, newest[:MOST_RUNS]))
@@ -100,8 +95,8 @@ LINE_WIDTH, LINE_HEIGHT = 300, 60
 
 def _standings(pasts: Sequence[Past]) -> list[dict[str, Any]]:
     """Return what is shown of each agent, of those under test where there are any; the newest first."""
-    measured = [(past, each) for past in pasts if past.state == "finished" for each in past.standings]
-    measured = [(past, each) for past, each in measured if not each.unmeasured]
+    finished = [past for past in pasts if past.state == "finished"]
+    measured = [(past, each) for past in finished for each in past.standings if not each.unmeasured]
     owned = [(past, each) for past, each in measured if each.own] or measured
     by_agent = group_by(owned, lambda pair: pair[1].agent)
     return [_standing(agent, of) for agent, of in list(by_agent.items())[:MOST_AGENTS]]
@@ -120,13 +115,12 @@ def _standing(agent: str, of: Sequence[tuple[Past, HistoricalScore]]) -> dict[st
 
 def _sentence(past: Past, agent: str) -> str:
     """Return what the run says of an agent; "" where its results cannot be read."""
-    try:
+    head = f"{one_line(agent)}: "
+    with suppress(LtmError):
         run = read_run(past.path)
-    except LtmError:
-        return ""
-    said = run_sentences(result_columns(run.result), run.summary.get("comparison"))
-    own = next((text for text in said if text.startswith(f"{one_line(agent)}: ")), "")
-    return own.removeprefix(f"{one_line(agent)}: ")
+        said = run_sentences(result_columns(run.result), run.summary.get("comparison"))
+        return next((text.removeprefix(head) for text in said if text.startswith(head)), "")
+    return ""
 
 
 def _line_marks(points: Sequence[tuple[Past, HistoricalScore]]) -> list[dict[str, Any]]:
@@ -144,38 +138,30 @@ def _line_marks(points: Sequence[tuple[Past, HistoricalScore]]) -> list[dict[str
     ]
 
 
-async def report_page(request: Request) -> Response:
+def report_page(request: Request) -> Response:
     """Show the HTML report of a run."""
-    return await run_in_threadpool(_build_report, page_parts.run_folder(request, request.path_params["run"]))
-
-
-def _build_report(run: Path) -> Response:
     # Looking at a run must not write into its folder.
     with TemporaryDirectory() as folder:
         file = Path(folder) / "report.html"
-        build_report([run], file)
+        build_report([page_parts.run_folder(request, request.path_params["run"])], file)
         return HTMLResponse(file.read_bytes(), headers={"Content-Security-Policy": SEALED})
 
 
-async def compare_page(request: Request) -> Response:
+def compare_page(request: Request) -> Response:
     """Show what moved from one run to another."""
-    return await run_in_threadpool(_render_compare, request)
-
-
-def _render_compare(request: Request) -> Response:
     before, after = (request.query_params.get(name, "").strip() for name in ("before", "after"))
     common = request.query_params.get("plans") == "overlapping"
-    sides = [_side_from_text(request, text) for text in (before, after)]
+
+    def side_of(text: str) -> GateSide:
+        """Return a run, or one agent of it where `RUN@AGENT` says which."""
+        name, _, agent = text.partition("@")
+        side = side_of_run(page_parts.run_folder(request, name))
+        return one_agent(side, agent) if agent else side
+
+    sides = [side_of(before), side_of(after)]
     changes = compare_sides(one_agent(sides[0], how=WAYS.choose_agent), sides[1], WAYS, common=common)
     lines = [f"{sides[1].name} against {changes.before}", *change_lines(changes, WIDTH)]
     return page_parts.render_template(request, "compare.html.j2", title="Two runs compared", text="\n".join(lines))
-
-
-def _side_from_text(request: Request, text: str) -> GateSide:
-    """Return a run, or one agent of it where `RUN@AGENT` says which."""
-    name, _, agent = text.partition("@")
-    side = side_of_run(page_parts.run_folder(request, name))
-    return one_agent(side, agent) if agent else side
 
 
 ROUTES = [Route("/", runs_page), Route("/report/{run}", report_page), Route("/compare", compare_page)]
@@ -203,16 +189,16 @@ def make_app(
     return app
 
 
-async def serve_static(request: Request) -> Response:
+def serve_static(request: Request) -> Response:
     """Send a script or a style."""
     name = request.path_params["name"]
     if name not in page_parts.static_files():
-        return await missing_page(request, LtmError())
+        return missing_page(request, LtmError())
     kind = "text/javascript" if name.endswith(".js") else "text/css"
     return Response(page_parts.static_files()[name], media_type=kind)
 
 
-async def refused_page(request: Request, error: Exception) -> Response:
+def refused_page(request: Request, error: Exception) -> Response:
     """Say what was wrong with a request."""
     status = error.status if isinstance(error, page_parts.PageError) else 400
     return page_parts.render_template(
@@ -220,6 +206,6 @@ async def refused_page(request: Request, error: Exception) -> Response:
     )
 
 
-async def missing_page(_request: Request, _error: Exception) -> Response:
+def missing_page(_request: Request, _error: Exception) -> Response:
     """Say that there is no such page."""
     return PlainTextResponse("There is no such page.", 404)

@@ -37,22 +37,18 @@ def _person_of_link(request: Request) -> Person:
     return person
 
 
-async def sit_page(request: Request) -> Response:
+def sit_page(request: Request) -> Response:
     """Show what comes next for a person."""
-    return await run_in_threadpool(_render_sit, request, _person_of_link(request), "")
+    return _render_sit(request, _person_of_link(request), "")
 
 
 def _render_sit(request: Request, person: Person, notice: str) -> Response:
     box = person.waiting_box()
     message = None if box is None else box.open()
-    shown: dict[str, Any] = {"title": "Sitting the test", "alone": True}
-    shown |= {
-        "person": person,
-        "notice": notice,
-        "state": sitting_state(person),
-        "message": message,
-        "consent": person.consent,
-    }
+    shown: dict[str, Any] = {
+        "title": "Sitting the test", "alone": True, "person": person, "notice": notice, "message": message,
+        "state": sitting_state(person), "consent": person.consent,
+    }  # fmt: skip
     if person.consent is None:
         return page_parts.render_template(request, "sit_consent.html.j2", **shown)
     if box is None or message is None:
@@ -92,9 +88,9 @@ def sitting_state(person: Person) -> str:
     return f"{box.folder.parent.name} {message.id} {seen.read} {seen.paused is not None}"
 
 
-async def poll_change(request: Request) -> Response:
+def poll_change(request: Request) -> Response:
     """Say whether there is something else to show."""
-    return JSONResponse({"state": await run_in_threadpool(lambda: sitting_state(_person_of_link(request)))})
+    return JSONResponse({"state": sitting_state(_person_of_link(request))})
 
 
 async def take_step(request: Request) -> Response:
@@ -144,12 +140,8 @@ def _carry_out_step(person: Person, what: str, given: Mapping[str, str]) -> str:
     return ""
 
 
-async def invitations_page(request: Request) -> Response:
+def invitations_page(request: Request) -> Response:
     """Show the links of the people of each run, for the organiser of the test."""
-    return await run_in_threadpool(_render_invitations, request)
-
-
-def _render_invitations(request: Request) -> Response:
     runs = [(run, list_people(run)) for run in newest_first(page_parts.ltm_dir(request))]
     told = [
         {

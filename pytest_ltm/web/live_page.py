@@ -52,12 +52,8 @@ def goes_on(run: Path) -> bool:
         return True
 
 
-async def live_page(request: Request) -> Response:
+def live_page(request: Request) -> Response:
     """Show runs: those that the address names, else those that go on, else the newest."""
-    return await run_in_threadpool(_render_live, request)
-
-
-def _render_live(request: Request) -> Response:
     named = request.query_params.getlist("run")[:MOST_RUNS]
     if named:
         runs = [page_parts.run_folder(request, name) for name in named]
@@ -124,12 +120,9 @@ class _Sent:
                 more |= behind
                 changed += [self._changed(each) for each in result if self._versions.get(each.id) != each.version]
                 itemses += [row for each in result if each.id == self._opened for row in self._said(each)]
-        text = (_format_event("conversations", changed) if changed else "") + (
-            _format_event("said", itemses) if itemses else ""
-        )
-        if states != self._runs:
-            self._runs = states
-            text = _format_event("runs", states) + text
+        news: dict[str, list[Any]] = {"runs": states if states != self._runs else [], "conversations": changed}
+        news["said"], self._runs = itemses, states
+        text = "".join(_format_event(name, value) for name, value in news.items() if value)
         return text, more, all(state["over"] or state["gone"] for state in states)
 
     def _said(self, each: FollowedConversation) -> list[list[Any]]:
@@ -383,13 +376,8 @@ class FollowedRun:
         there = self.path.is_dir()
         self._begun |= there
         gone = self._begun and not there
-        fields = {
-            "id": self.path.name,
-            "over": (self.path / SUMMARY).exists(),
-            "gone": gone,
-            "budget": "",
-            "verdict": "",
-        }
+        over = (self.path / SUMMARY).exists()
+        fields = {"id": self.path.name, "over": over, "gone": gone, "budget": "", "verdict": ""}
         if fields["over"]:
             # How the run ended: what its gate says, or its state; read once.
             if not self._verdict:
@@ -403,11 +391,8 @@ class FollowedRun:
             spent = sum((SpentBudget(*row) for row in rows), SpentBudget())
         except (LtmError, OSError, TypeError, AttributeError):
             return fields
-        limits = [
-            f"{self._limits[name]}{unit}"
-            for name, unit in (("ltm_max_cost", " dollars"), ("ltm_max_tokens", " tokens"))
-            if name in self._limits
-        ]
+        units = {"ltm_max_cost": "dollars", "ltm_max_tokens": "tokens"}
+        limits = [f"{self._limits[name]} {unit}" for name, unit in units.items() if name in self._limits]
         if limits:
             fields["budget"] = f"{spent} spent of {' and '.join(limits)}"
         return fields

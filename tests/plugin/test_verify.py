@@ -13,6 +13,7 @@ from run_folders import latest_run
 
 from pytest_ltm._cli import main
 from pytest_ltm._cli.bundle import MANIFEST, open_bundle
+from pytest_ltm._results.run_loading import read_run
 from pytest_ltm.reporting.verification import find_discrepancies
 
 if TYPE_CHECKING:
@@ -163,9 +164,9 @@ def test_a_forgery_that_leaves_every_journal_whole_is_named(
     forge: Callable[[Path], None], what: str, tmp_path: Path
 ) -> None:
     run, _ = open_bundle(BUNDLES / WHOLE, tmp_path, None)
-    assert find_discrepancies(run) == []
+    assert find_discrepancies(read_run(run)) == []
     forge(run)
-    assert what in "\n".join(map(str, find_discrepancies(run)))
+    assert what in "\n".join(map(str, find_discrepancies(read_run(run))))
 
 
 def test_another_seed_is_named(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

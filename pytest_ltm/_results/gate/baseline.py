@@ -45,9 +45,7 @@ def baseline_text(side: GateSide, version: str) -> str:
 
     It holds no time and no run id: the file changes only where a result does.
     """
-    held = sorted(
-        side.result.conversations, key=lambda one: (one.span or 0, one.span_label, natural_sort_key(one.trial))
-    )
+    held = sorted(side.result.conversations, key=lambda e: (e.span or 0, e.span_label, natural_sort_key(e.trial)))
     facts = {(*plan.place, key): value for plan in side.plans for key, value in plan.examples.items()}
     common, own = _by_scenario(facts)
     rows = sorted((row for one in held for row in one.scenarios), key=_baseline_order)
@@ -74,13 +72,8 @@ def baseline_text(side: GateSide, version: str) -> str:
 
 
 def _baseline_order(row: ScenarioResult) -> tuple[Any, ...]:
-    return (
-        row.scenario,
-        natural_sort_key(row.example),
-        row.span or 0,
-        natural_sort_key(row.span_label),
-        natural_sort_key(row.trial),
-    )
+    example, label, trial = map(natural_sort_key, (row.example, row.span_label, row.trial))
+    return row.scenario, example, row.span or 0, label, trial
 
 
 def _by_scenario(

@@ -58,9 +58,8 @@ def one_agent(side: GateSide, agent: str = "", how: str = "") -> GateSide:
     """
     known = side.agents
     if agent and agent not in known:
-        raise ConfigurationError(
-            f"{side.name} has no agent {agent!r}: it has {', '.join(known)}.{did_you_mean(agent, known)}"
-        )
+        there = f"it has {', '.join(known)}.{did_you_mean(agent, known)}"
+        raise ConfigurationError(f"{side.name} has no agent {agent!r}: {there}")
     if not agent and len(known) > 1:
         raise ConfigurationError(f"{side.name} has several agents: {', '.join(known)}. {how}".rstrip())
     chosen = agent or (known[0] if known else "")
@@ -99,10 +98,8 @@ def refusal_text(unequal: Unequal, before: str, ways: CompareHints) -> str:
     if ways.settings and unequal.removed and not unequal.added and not unequal.options:
         cures.append("for the same plan: leave out what selects fewer scenarios (-k, -m, paths, --lf)")
     if unequal.same:
-        cures.append(
-            f"{ways.common} compares the {unequal.same:,} of {unequal.of:,} examples that are equal in both, "
-            "whatever is said around them"
-        )
+        count = f"{unequal.same:,} of {unequal.of:,} examples"
+        cures.append(f"{ways.common} compares the {count} that are equal in both, whatever is said around them")
     cures.append(f"or make {before} again with its original agent")
     return "\n".join([*lines, *(f"  {cure}" for cure in cures)])
 
@@ -190,8 +187,7 @@ class Changes(Struct, frozen=True, kw_only=True):
 
     def changes_of_agent(self, agent: str, span_label: str) -> Change | None:
         """Return the change of one agent at one span."""
-        matching_changes = (each for each in self.changes if (each.agent, each.span_label) == (agent, span_label))
-        return next(matching_changes, None)
+        return next((each for each in self.changes if (each.agent, each.span_label) == (agent, span_label)), None)
 
 
 def compare_sides(before: GateSide, after: GateSide, ways: CompareHints, *, common: bool = False) -> Changes:
@@ -290,9 +286,8 @@ def _make_change(before: GateSide, held: Sequence[ConversationResult], span: str
 
 
 def _conversations_of_trials(held: Sequence[ConversationResult], trials: set[str]) -> list[ConversationResult]:
-    return sorted(
-        (each for each in held if each.trial in trials), key=lambda each: (natural_sort_key(each.trial), each.trial)
-    )
+    mine = [each for each in held if each.trial in trials]
+    return sorted(mine, key=lambda each: (natural_sort_key(each.trial), each.trial))
 
 
 def _rows_by_place(held: Sequence[ConversationResult], part: _Part) -> dict[tuple[str, str, str], ScenarioResult]:

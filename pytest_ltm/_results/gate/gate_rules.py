@@ -83,9 +83,7 @@ METRICS = (
     ),
     GateMetric(
         "worst", "share", "the lowest mean of a scenario", "mean of the scenario with the lowest one", against=False,
-        of_rows=lambda rows: min(
-            (mean_or_none(values) or 0.0 for values in scores_by_scenario(rows).values()), default=None
-        ),
+        of_rows=lambda rows: min((mean_or_none(of) or 0.0 for of in scores_by_scenario(rows).values()), default=None),
     ),
     GateMetric(
         "pass_rate", "share", "the pass rate", "share of the scored examples that pass",

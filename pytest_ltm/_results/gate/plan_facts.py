@@ -64,13 +64,10 @@ def value_or_digest(value: object) -> object:
 
 
 def _example_facts(example: Mapping[str, Any]) -> dict[str, object]:
-    entries = {
-        name: value_or_digest(value)
-        for name, value in example.items()
-        if name not in ("scenario", "example", "definition")
-    }
+    rest = {name: value for name, value in example.items() if name not in ("scenario", "example", "definition")}
     definition = example.get("definition")
-    return entries | {"definition": None if definition is None else _short_digest(_canonical_text(definition))}
+    digest = None if definition is None else _short_digest(_canonical_text(definition))
+    return {**{name: value_or_digest(value) for name, value in rest.items()}, "definition": digest}
 
 
 def _canonical_text(value: object) -> str:
@@ -140,9 +137,7 @@ def _shared_places(
 ) -> Iterator[tuple[tuple[str, str], list[PlanFacts], list[PlanFacts]]]:
     """Yield the places that both have, with equal or with unequal plans, and their facts before and now."""
     theirs, ours = (group_by(facts, lambda one: one.place) for facts in (before, now))
-    for place in sorted(
-        theirs.keys() & ours.keys(), key=lambda place: (natural_sort_key(place[0]), natural_sort_key(place[1]))
-    ):
+    for place in sorted(theirs.keys() & ours.keys(), key=lambda place: tuple(map(natural_sort_key, place))):
         # isolated variants of one scenario share their place; several agents have the same plans
         prints = [{one.fingerprint for one in facts[place]} for facts in (theirs, ours)]
         if (prints[0] == prints[1]) == equal:
@@ -172,15 +167,13 @@ def _plan_difference(before: Sequence[PlanFacts], now: Sequence[PlanFacts]) -> U
     ]
     whats = group_by(pairs, lambda each: each[1])
     sentences += [f"{_list_examples([key for key, _ in keys])}: {what}" for what, keys in whats.items()]
+    options = [_option_of(name, there) for name, (there, _) in settings.items() if name in _OPTIONS]
     if not sentences:
         sentences = ["the difference is unknown: one of the plans was not kept, or another version wrote it"]
     return Unequal(
         places=(now[0].place,),
         sentences=tuple(sentences),
-        options=(
-            *(_option_of(name, settings[name][0]) for name in settings if name in _OPTIONS),
-            *_examples_option(theirs, ours),
-        ),
+        options=(*options, *_examples_option(theirs, ours)),
         added=_complete_scenarios(added, both),
         removed=_complete_scenarios(removed, both),
         changed=tuple(changed),

@@ -112,9 +112,8 @@ def decide_gate(
         for agent, span, result in _rule_findings(rule, run, places, changes)
     ]
     asked = [row for row in run.scenarios if row.pass_k is not None]
-    findings += map(
-        _pass_k, group_by(asked, lambda row: (row.agent, row.span_label, row.scenario, row.example)).values()
-    )
+    tries = group_by(asked, lambda row: (row.agent, row.span_label, row.scenario, row.example))
+    findings += map(_pass_k, tries.values())
     if not any(rule.metric.name == "errors" and not rule.against and not rule.scope.kind for rule in rules):
         findings += _error_findings(places)
     return GateVerdict(findings=tuple(findings), lost=why_unmeasured(run) or lost_too or _lost_before(rules, changes))
@@ -186,16 +185,15 @@ def _as_nothing(results: Iterable[ScenarioResult], rows: Iterable[ScenarioResult
 
 
 def _unknown_metric(rule: Rule, no_cost: str, where: str = "") -> Found:
-    if rule.metric.name.startswith("recall@"):
-        return (
-            "unmeasurable",
-            f"{rule.subject} is unknown: no question has needles, or the agent shows no retrieved texts",
-        )
-    if rule.metric.name in {measure.name for measure in MEASURES}:
-        cure = "give it written(), or have its spans received (--ltm-traces)"
-        return "unmeasurable", f"{rule.subject} is unknown: the agent says nothing of its memory; {cure}"
     why = f"no example has {f'{rule.metric.tries} trials with ' if rule.metric.tries else ''}a score{where}"
-    return "unmeasurable", f"{rule.subject} is unknown: {no_cost if rule.metric.unit == 'usd' else why}"
+    if rule.metric.unit == "usd":
+        why = no_cost
+    elif rule.metric.name.startswith("recall@"):
+        why = "no question has needles, or the agent shows no retrieved texts"
+    elif rule.metric.name in {measure.name for measure in MEASURES}:
+        cure = "give it written(), or have its spans received (--ltm-traces)"
+        why = f"the agent says nothing of its memory; {cure}"
+    return "unmeasurable", f"{rule.subject} is unknown: {why}"
 
 
 def _check_span(rule: Rule, rows: Sequence[ScenarioResult]) -> Found:
@@ -258,23 +256,16 @@ def check_rule(rule: Rule, change: Change, *, looks: int = 1) -> Found:
         loss = was - is_ if rule.metric.higher_is_better else is_ - was
         state, sentence = _check_loss(rule, was, is_, loss)
         if state == "failed":
-            sentence += _largest_losers(
-                rule,
-                change.levels,
-                {row.scenario for _, row in both if scope.includes_skills(row.scenario, row.skills)},
-            )
-            p = change.overall.p_drop
-            if rule.metric.name not in ("mean", "total") or rule.scope.kind or p is None or p <= change.overall.alpha:
-                sentence += ""
-            else:
+            among = {row.scenario for _, row in both if scope.includes_skills(row.scenario, row.skills)}
+            sentence += _largest_losers(rule, change.levels, among)
+            p, is_of_all = change.overall.p_drop, rule.metric.name in ("mean", "total") and not scoped
+            if is_of_all and p is not None and p > change.overall.alpha:
                 sentence += f"; chance explains as much (one-sided p {p_text(p)})"
         return state, sentence
     pairs = pair_rows(*(_open_as_zero(rule.scope.rows(rows)) for rows in (change.before, change.after))).pairs
-    return (
-        _check_each_by_chance(rule, pairs, looks)
-        if rule.metric.name == "holm"
-        else _check_chance(rule, pairs, change, looks)
-    )
+    if rule.metric.name == "holm":
+        return _check_each_by_chance(rule, pairs, looks)
+    return _check_chance(rule, pairs, change, looks)
 
 
 def moved_span(rule: Rule, mine: Sequence[Change]) -> Found:
@@ -319,13 +310,10 @@ def _check_chance(rule: Rule, pairs: Sequence[Pair], change: Change, looks: int)
 
 def _check_each_by_chance(rule: Rule, pairs: Sequence[Pair], looks: int) -> Found:
     comparisons = compare_scenarios(pairs, alpha=rule.limit / looks)
-    dropped = [
-        (name, one.difference or 0.0, one.adjusted or 0.0)
-        for name, one in comparisons.items()
-        if one.dropped_beyond_chance
-    ]
+    dropped = {name: one for name, one in comparisons.items() if one.dropped_beyond_chance}
     if dropped:
-        listed = ", ".join(f"{name} ({difference:+.2f}, one-sided p {p_text(p)})" for name, difference, p in dropped)
+        texts = [f"{one.difference or 0.0:+.2f}, one-sided p {p_text(one.adjusted or 0.0)}" for one in dropped.values()]
+        listed = ", ".join(f"{name} ({text})" for name, text in zip(dropped, texts, strict=True))
         return "failed", f"dropped by more than chance explains, corrected for {len(comparisons)} scenarios: {listed}"
     mute = [one.reason for one in comparisons.values() if not one.can_tell]
     if mute or not comparisons:
@@ -366,9 +354,8 @@ def why_undetectable(rule: Rule, imagined: Iterable[tuple[str, Pair]]) -> str:
         if reason:
             first = [pair for pair in pairs if pair.trial.partition(".")[0] == "0"]
             for trials in range(2, _MOST_TRIALS):
-                more = [
-                    structs.replace(pair, trial=f"{trial}.{pair.trial}") for trial in range(trials) for pair in first
-                ]
+                numbered = ((f"{trial}.{pair.trial}", pair) for trial in range(trials) for pair in first)
+                more = [structs.replace(pair, trial=name) for name, pair in numbered]
                 if not _too_few(rule, more):
                     return f"{reason}: --ltm-trials={trials} is enough, also for the baseline"
             return reason

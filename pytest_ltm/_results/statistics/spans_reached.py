@@ -212,7 +212,7 @@ def pass_rate(rows: Iterable[Row], level: float = LEVEL) -> PassRate:
     mostly not seen in a few: so the interval goes at least as far as `IMAGINED` more would bring the share, in which
     nothing passes, or everything.
     """
-    scored = [_as_pair(row) for row in rows if row.score is not None]
+    scored = [_as_pair(row, float(reached_threshold(row))) for row in rows if row.score is not None]
     count = sum(pair.after > 0 for pair in scored)
     effective = _effective_size(scored, level) if scored else 0.0
     interval = _rate_interval(scored, count / len(scored), effective, level) if scored else None
@@ -224,11 +224,7 @@ def score_interval(rows: Iterable[Row], value: float, level: float = LEVEL) -> I
 
     Partial credit scatters less than passes and fails, so it rather is too wide.
     """
-    scored = [
-        Pair(row.scenario, row.example, row.span_label, row.trial, 0.0, row.score)
-        for row in rows
-        if row.score is not None
-    ]
+    scored = [_as_pair(row, row.score) for row in rows if row.score is not None]
     return _rate_interval(scored, value, _effective_size(scored, level), level) if scored else None
 
 
@@ -241,8 +237,8 @@ def _rate_interval(pairs: Sequence[Pair], share: float, effective: float, level:
     return Interval(min(interval.low, low), max(interval.high, high))
 
 
-def _as_pair(row: Row) -> Pair:
-    return Pair(row.scenario, row.example, row.span_label, row.trial, 0.0, float(reached_threshold(row)))
+def _as_pair(row: Row, value: float) -> Pair:
+    return Pair(row.scenario, row.example, row.span_label, row.trial, 0.0, value)
 
 
 def _effective_size(pairs: Sequence[Pair], level: float) -> float:

@@ -45,7 +45,7 @@ def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
         aggregate, instances = (to / name for name in _file_names(part))
         label = _plain(f"{part.run.result.run_id}-{part.column.agent}-{part.column.span_label}")
         targets += [
-            ExportTarget(aggregate, partial(_write_json, aggregate_json(part))),
+            ExportTarget(aggregate, partial(_write_text, json_text(for_library(aggregate_json(part))))),
             ExportTarget(instances, partial(_write_instances, part)),
             ExportTarget(to / "model-results" / f"{label}.yml", partial(_write_text, model_results(part))),
         ]
@@ -57,10 +57,6 @@ def _file_names(part: RunSlice) -> tuple[str, str]:
     name = UUID(bytes=sha256(part.id.encode()).digest()[:16], version=4)
     folder = f"data/pytest-ltm/{_model_id(part)}"
     return f"{folder}/{name}.json", f"{folder}/{name}_samples.jsonl"
-
-
-def _write_json(value: object, path: Path) -> None:
-    write_output(path, json_text(for_library(value)).encode())
 
 
 def _write_text(text: str, path: Path) -> None:

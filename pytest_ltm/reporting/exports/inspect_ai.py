@@ -17,7 +17,7 @@ from pytest_ltm._storage.schema import fields_of, to_record
 from pytest_ltm.reporting.exports.output import ExportTarget, import_library
 from pytest_ltm.reporting.exports.result_rows import seconds_of
 from pytest_ltm.reporting.exports.run_slices import run_slices
-from pytest_ltm.reporting.html.details import plan_definitions
+from pytest_ltm.reporting.html.details import own_exchanges, plan_definitions
 from pytest_ltm.reporting.summary import user_properties
 
 if TYPE_CHECKING:
@@ -57,11 +57,8 @@ def _write_log(part: RunSlice, path: Path) -> None:
 def _eval_log(part: RunSlice) -> dict[str, Any]:
     """Return the log as JSON values; the only NaN is Inspect's sign of a sample without a score."""
     facts, column = part.facts(), part.column
-    used = Usage(
-        input_tokens=column.sum_of("input_tokens") or 0,
-        output_tokens=column.sum_of("output_tokens") or 0,
-        cached_tokens=column.sum_of("cached_tokens") or 0,
-    )
+    counts: dict[str, Any] = {name: column.sum_of(f"{name}_tokens") or 0 for name in ("input", "output", "cached")}
+    used = Usage(**{f"{name}_tokens": count for name, count in counts.items()})
     samples = list(_eval_samples(part))
     names = list(dict.fromkeys(sample["id"] for sample in samples))
     figures = part.figures()
@@ -120,30 +117,19 @@ def _eval_samples(part: RunSlice) -> Iterator[dict[str, Any]]:
     """Yield a sample for each example; those of further trials are further epochs."""
     epochs: Counter[str] = Counter()
     for held in part.conversations:
-        record, known, timed = (
-            held.record() or ConversationRecord(),
-            plan_definitions(held.plan()),
-            seconds_of(held.path),
-        )
+        record = held.record() or ConversationRecord()
+        known, timed, unanswered = plan_definitions(held.plan()), seconds_of(held.path), [*record.unanswered.values()]
         for result in held.result.scenarios:
             epochs[result.id] += 1
             expected = (known.get(result.id) or {}).get("expected")
             target = "" if expected is None else text_of(expected)
-            own = _own_exchanges(result, record)
+            own = own_exchanges(result, record, unanswered)
             seconds = [timed[exchange.number] for exchange in own if exchange.number in timed]
             yield {
                 **_eval_sample(result, record, own, target),
                 "epoch": epochs[result.id],
                 "total_time": sum(seconds) if seconds else None,
             }
-
-
-def _own_exchanges(result: ScenarioResult, record: ConversationRecord) -> list[Exchange]:
-    """Return what the example said, was asked for credit and got no reply to, in order."""
-    unanswered = [one for one in record.unanswered.values() if one.by == result.id]
-    asked = filter(None, (record.exchange(one.number) for one in result.questions))
-    own = {one.number: one for one in (*record.transcript.exchanges_of(result.id), *unanswered, *asked)}
-    return [own[number] for number in sorted(own)]
 
 
 def _eval_sample(

@@ -26,25 +26,21 @@ if TYPE_CHECKING:
 
 def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
     """Return one file: a test suite for each run, a test case for each example."""
-    return [ExportTarget(to, lambda path: write_output(path, _junit_xml(results)))]
 
+    def write(path: Path) -> None:
+        top = ET.Element("testsuites", name="pytest-ltm")
+        top.extend(_suite_element(run) for run in results.runs if run.conversations)
+        write_output(path, ET.tostring(top, encoding="utf-8", xml_declaration=True) + b"\n")
 
-def _junit_xml(results: Results) -> bytes:
-    top = ET.Element("testsuites", name="pytest-ltm")
-    top.extend(_suite_element(run) for run in results.runs if run.conversations)
-    return bytes(ET.tostring(top, encoding="utf-8", xml_declaration=True)) + b"\n"
+    return [ExportTarget(to, write)]
 
 
 def _suite_element(run: LoadedRun) -> ET.Element:
     cases = list(_case_elements(run))
-    outcomes = Counter(row.outcome for row in run.result.scenarios)
+    outcomes = Counter[str](row.outcome for row in run.result.scenarios)
     seconds = sum(float(case.get("time", 0)) for case in cases)
-    counts = {
-        "tests": len(cases),
-        "failures": outcomes["failed"],
-        "errors": outcomes["error"],
-        "skipped": outcomes["skipped"],
-    }
+    names = {"failures": "failed", "errors": "error", "skipped": "skipped"}
+    counts = {"tests": len(cases), **{name: outcomes[outcome] for name, outcome in names.items()}}
     suite = ET.Element("testsuite", name=_xml_safe_text(run.result.run_id), time=f"{seconds:.3f}")
     suite.attrib |= {name: str(number) for name, number in counts.items()}
     suite.extend(cases)
@@ -61,11 +57,8 @@ def _case_elements(run: LoadedRun) -> Iterator[ET.Element]:
             address, bracket, parameters = nodeid.partition("[")
             file, *names = address.split("::")
             *classes, name = [file.removesuffix(".py").replace("/", "."), *names]
-            case = ET.Element(
-                "testcase",
-                classname=_xml_safe_text(".".join(classes)),
-                name=_xml_safe_text(name + bracket + parameters),
-            )
+            where = {"classname": ".".join(classes), "name": name + bracket + parameters}
+            case = ET.Element("testcase", {key: _xml_safe_text(text) for key, text in where.items()})
             listed = ET.SubElement(case, "properties")
             for name, value in user_properties(result):
                 ET.SubElement(listed, "property", name=_xml_safe_text(name), value=_xml_safe_text(str(value)))

@@ -201,7 +201,11 @@ def load(*runs: str | Path, ltm_dir: str | Path = ".ltm") -> Results:
     lost: list[str] = []
     for name in runs or (LATEST,):
         folder = find_run(str(name), Path(ltm_dir))
-        inside = [] if _is_run(folder) else _runs_in(folder)
+        # A folder of runs, such as `.ltm` or `.ltm/runs`, has them in the order of their ids.
+        above = folder / "runs" if (folder / "runs").is_dir() else folder
+        inside = (
+            [] if _is_run(folder) else [path for path in sorted(above.iterdir()) if path.is_dir() and _is_run(path)]
+        )
         for path in inside or [folder]:
             try:
                 if path.resolve() not in loaded_runs:
@@ -212,19 +216,14 @@ def load(*runs: str | Path, ltm_dir: str | Path = ".ltm") -> Results:
                     raise
                 lost.append(str(error))
     named = Counter(run.result.run_id for run in loaded_runs.values())
-    told = (_by_its_path(run) if named[run.result.run_id] > 1 else run for run in loaded_runs.values())
+    told = [
+        # One whose name another has, too, goes by its path.
+        structs.replace(run, result=structs.replace(run.result, run_id=str(run.path)))
+        if named[run.result.run_id] > 1
+        else run
+        for run in loaded_runs.values()
+    ]
     return Results(runs=tuple(told), lost=tuple(lost))
-
-
-def _by_its_path(run: LoadedRun) -> LoadedRun:
-    """Return a run whose name another one has, too, with its path for a name."""
-    return structs.replace(run, result=structs.replace(run.result, run_id=str(run.path)))
-
-
-def _runs_in(folder: Path) -> list[Path]:
-    """Return the runs in a folder, such as `.ltm` or `.ltm/runs`, in the order of their ids."""
-    above = folder / "runs" if (folder / "runs").is_dir() else folder
-    return [path for path in sorted(above.iterdir()) if path.is_dir() and _is_run(path)]
 
 
 def _is_run(folder: Path) -> bool:
@@ -233,9 +232,8 @@ def _is_run(folder: Path) -> bool:
 
 def _read_loaded_run(path: Path) -> tuple[LoadedRun, list[str]]:
     """Return a run with its unfinished conversations, and what is missing; LtmError if nothing of it can be read."""
-    open_ = [
-        journal.parent for journal in sorted(path.glob(f"*/{JOURNAL}")) if not (journal.parent / RESULTS).is_file()
-    ]
+    journals = sorted(path.glob(f"*/{JOURNAL}"))
+    open_ = [journal.parent for journal in journals if not (journal.parent / RESULTS).is_file()]
     conversation_folders: list[ConversationFolder] = []
     lost: list[str] = []
     for folder in open_:
@@ -268,7 +266,13 @@ def results_so_far(folder: Path) -> ConversationResult:
     name = ConversationName.of_folder(folder.name)
     if name is None:
         raise LtmError(f"{folder}: its name is not that of a conversation")
-    record, plan = ConversationRecord.read_record(folder / JOURNAL), _read_plan(folder / "plan.json")
+    record, path = ConversationRecord.read_record(folder / JOURNAL), folder / "plan.json"
+    try:
+        plan = Plan.from_json(json.loads(read_regular(path)), where=str(path))
+    except OSError as error:
+        raise LtmError(f"{path}: cannot be read ({error.strerror})") from error
+    except (DefinitionError, ValueError, RecursionError) as error:
+        raise LtmError(f"{path}: not a plan: {error}") from error
     header = record.header
     return ConversationResult(
         agent=name.agent,
@@ -286,15 +290,6 @@ def results_so_far(folder: Path) -> ConversationResult:
         notices=(NOT_OVER,),
         ended="interrupted",
     )
-
-
-def _read_plan(path: Path) -> Plan:
-    try:
-        return Plan.from_json(json.loads(read_regular(path)), where=str(path))
-    except OSError as error:
-        raise LtmError(f"{path}: cannot be read ({error.strerror})") from error
-    except (DefinitionError, ValueError, RecursionError) as error:
-        raise LtmError(f"{path}: not a plan: {error}") from error
 
 
 def _example(

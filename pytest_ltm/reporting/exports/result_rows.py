@@ -6,7 +6,7 @@ declared. Units are in the names or in the descriptions.
 
 # Annotations are evaluated here, because they say what the columns of frames and files hold.
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from datetime import datetime
 from pathlib import Path
@@ -319,12 +319,10 @@ def of_journal(folder: Path, place: Mapping[str, Any]) -> tuple[list[ExchangeRow
     except LtmError as error:
         problem = str(error)
     timed = seconds_of(folder)
-    exchanges: Iterable[Exchange] = sorted(
-        (*record.transcript, *record.unanswered.values()), key=lambda one: one.number
-    )
+    exchanges = {one.number: one for one in (*record.transcript, *record.unanswered.values())}
     rows = [
-        _exchange_row(one, paid.get(one.number), timed.get(one.number), record.fault(one.number), place)
-        for one in exchanges
+        _exchange_row(exchanges[number], paid.get(number), timed.get(number), record.fault(number), place)
+        for number in sorted(exchanges)
     ]
     return rows, problem
 

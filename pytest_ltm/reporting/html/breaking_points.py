@@ -98,16 +98,10 @@ def _agent_breaks(material: Material, agent: str, shown: Collection[int], *, tes
 
     scenarios = [scenario(name) for name in sorted({name for of in played for name in of})]
     losing = [row for row in sorted(scenarios, key=_most_first) if row.lost is not None and not row.whole]
-    return Breaks(
-        agent,
-        tested,
-        spans,
-        losing[:MOST_ROWS],
-        max(len(losing) - MOST_ROWS, 0),
-        [row.name for row in scenarios if row.whole],
-        [row.name for row in scenarios if row.lost is None],
-        sorted(map(skill, skills), key=_most_first),
-    )
+    whole = [row.name for row in scenarios if row.whole]
+    unscored = [row.name for row in scenarios if row.lost is None]
+    further, by_skill = max(len(losing) - MOST_ROWS, 0), sorted(map(skill, skills), key=_most_first)
+    return Breaks(agent, tested, spans, losing[:MOST_ROWS], further, whole, unscored, by_skill)
 
 
 def _lost_share(rows: Sequence[Sequence[ExampleEntry]]) -> float | None:
@@ -135,7 +129,12 @@ def _shaded_cell(
 ) -> Shaded:
     """Return the mean of some examples of a series; it opens the one that went worst."""
     score = _mean_score(rows)
-    worst = min((row for row in rows if row.key in shown), key=_badness_key, default=None)
+    # What has no score goes behind everything that has one.
+    worst = min(
+        (row for row in rows if row.key in shown),
+        key=lambda row: (row.result.score is None, row.result.score or 0.0),
+        default=None,
+    )
     label = "no score" if score is None else score_text(score)
     title, moved = f"{name}, {series.label}: {label}, {pluralize(len(rows), 'example')}", ""
     if score is not None and before is not None:
@@ -148,10 +147,6 @@ def _shaded_cell(
         more=moved,
         link=None if worst is None else worst.key,
     )
-
-
-def _badness_key(row: ExampleEntry) -> tuple[bool, float]:
-    return row.result.score is None, row.result.score or 0.0
 
 
 def _scores_before(material: Material, series: ResultSeries) -> Mapping[str, float]:
@@ -173,14 +168,9 @@ def comparable_columns(material: Material) -> list[tuple[str, int, int | None]]:
     Its span, whether it is under test (0), a yardstick (1) or a control (2), and the series that is its baseline:
     that of the run it was compared with, else of the same agent in another run; None where the report has neither.
     """
-    return [
-        (
-            each.column.span_label,
-            2 if each.column.control else int(each.column.is_bundled),
-            next((other.key for other in _baseline_candidates(material, each)), None),
-        )
-        for each in material.series
-    ]
+    baselines = (next((other.key for other in _baseline_candidates(material, each)), None) for each in material.series)
+    kinds = (2 if each.column.control else int(each.column.is_bundled) for each in material.series)
+    return list(zip((each.column.span_label for each in material.series), kinds, baselines, strict=True))
 
 
 def _baseline_candidates(material: Material, series: ResultSeries) -> list[ResultSeries]:
@@ -270,21 +260,13 @@ def depth_maps(
         return []
     by_square = group_by(there, lambda spot: (spot.agent, spot.length, spot.band))
     known = {spot.agent for spot in there}
-    return [
-        Depths(
-            one.agent,
-            [*map(power_label, lengths)],
-            [
-                (
-                    band_label(band),
-                    [_depth_square(by_square.get((one.agent, length, band), []), shown) for length in lengths],
-                )
-                for band in range(BANDS)
-            ],
-        )
-        for one in order
-        if one.tested and one.agent in known
-    ]
+
+    def row(agent: str, band: int) -> tuple[str, list[Shaded | None]]:
+        squares = [by_square.get((agent, length, band), []) for length in lengths]
+        return band_label(band), [_depth_square(square, shown) for square in squares]
+
+    heads, agents = [*map(power_label, lengths)], [one.agent for one in order if one.tested and one.agent in known]
+    return [Depths(agent, heads, [row(agent, band) for band in range(BANDS)]) for agent in agents]
 
 
 def _depth_square(here: Sequence[DepthSpot], shown: Collection[int]) -> Shaded | None:

@@ -107,12 +107,12 @@ def score_by_cost(material: Material) -> AccuracyChart | None:
     if low == high:
         low, high = low / 2, high * 2
     x = _log_scale(low, high)
+
+    def placed(each: ResultSeries) -> tuple[float, str]:
+        return x(costs[each.key]), f"{each.column.span_label}, ${format_dollars(costs[each.key])}"
+
     return AccuracyChart(
-        _chart_lines(
-            material,
-            series,
-            lambda each: (x(costs[each.key]), f"{each.column.span_label}, ${format_dollars(costs[each.key])}"),
-        ),
+        _chart_lines(material, series, placed),
         [Tick(x(cost), f"${format_dollars(cost)}") for cost in _round_steps(low, high)],
         axis="cost in US dollars (log scale)",
         title="Accuracy against cost",
@@ -127,10 +127,8 @@ def _chart_lines(
     ranked = [each.agent for each in rank_sides(material.series_at(largest_span_label(series))) if each.agent in names]
     lines = []
     for number, agent in enumerate(dict.fromkeys([*ranked, *(one for one in material.agents if one in names)])):
-        points = sorted(
-            (_chart_point(each, *placed(each)) for each in series if each.agent == agent), key=lambda point: point.x
-        )
-        if points:
+        own = [_chart_point(each, *placed(each)) for each in series if each.agent == agent]
+        if points := sorted(own, key=lambda point: point.x):
             path = "M" + "L".join(f"{point.x:.1f} {point.y:.1f}" for point in points)
             lines.append(ChartLine(agent, min(number, COLOURS), path, points))
     return lines
@@ -139,15 +137,13 @@ def _chart_lines(
 def _reference_bands(series: Sequence[ResultSeries], x: Callable[[int | None], float]) -> list[Band]:
     """Return what nobody under test is measured against: what others earn at best, and what takes no memory."""
     names = agents_under_test(series)
-    ceiling = [
-        (x(each.column.span), each.column.accuracy_lower_bound or 0.0) for each in series if each.agent not in names
-    ]
+    others = [each.column for each in series if each.agent not in names]
+    ceiling = [(x(column.span), column.accuracy_lower_bound or 0.0) for column in others]
     floor = [(x(each.column.span), each.column.floor / each.column.maximum_total) for each in series]
     bands = []
     if ceiling and min(_highest_scores(ceiling).values()) < FULL_MARKS:
-        bands.append(
-            Band("ceiling", "above: more than any bundled agent or control earns", _area_outline(ceiling, TOP))
-        )
+        label = "above: more than any bundled agent or control earns"
+        bands.append(Band("ceiling", label, _area_outline(ceiling, TOP)))
     if any(score for _, score in floor):
         bands.append(Band("floor", "below: earned without memory", _area_outline(floor, HEIGHT - BOTTOM)))
     return bands

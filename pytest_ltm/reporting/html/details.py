@@ -11,17 +11,17 @@ from msgspec import structs
 
 from pytest_ltm._journal.fold import Example
 from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm._model.transcript import needle_gap
 from pytest_ltm._results.statistics.totals import group_by
 from pytest_ltm._results.text import format_distance, pluralize, text_of, verdict_text
 from pytest_ltm._storage.clock import describe_duration
+from pytest_ltm.reporting.failure import distance_text
 from pytest_ltm.reporting.html.charts import shade_class
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pytest_ltm._journal.fold import ConversationRecord, Leap
-    from pytest_ltm._journal.result import ExampleMetric, QuestionResult, ScenarioResult
+    from pytest_ltm._journal.result import ExampleMetric, NeedleRef, QuestionResult, ScenarioResult
     from pytest_ltm._model.transcript import Exchange
     from pytest_ltm.reporting.html.report_data import ExampleEntry
 
@@ -31,13 +31,18 @@ NO_EXCHANGES = "It has a score, but the journal has none of its exchanges: they 
 
 
 def example_details(
-    result: ScenarioResult, record: ConversationRecord | None, expected: object, damage: str = ""
+    result: ScenarioResult,
+    record: ConversationRecord | None,
+    expected: object,
+    damage: str = "",
+    unanswered: Iterable[Exchange] = (),
 ) -> dict[str, Any]:
     """Return JSON values for the page.
 
-    `expected`: what the definition says, None if it says nothing; `damage`: what is wrong with the journal.
+    `expected`: what the definition says, None if it says nothing; `damage`: what is wrong with the journal;
+    `unanswered`: the conversation's messages without a reply.
     """
-    talk = _talk_json(result, record) if record else []
+    talk = _talk_json(result, record, unanswered) if record else []
     lost = NO_EXCHANGES if result.scored and not talk else ""
     return {
         "facts": [[name, text] for name, text in _example_facts_shown(result, expected).items() if text],
@@ -93,13 +98,7 @@ def _question_json(question: QuestionResult) -> dict[str, Any]:
             {
                 "n": needle.number,
                 "text": needle.text,
-                "gap": f"{format_distance(needle.gap, timedelta(seconds=needle.seconds_passed))} before the question"
-                + (
-                    f"; {pluralize(needle.told_gap, 'token')} without the agent's replies"
-                    if needle.told_gap < needle.gap
-                    else ""
-                )
-                + _rank_text(needle.rank),
+                "gap": _needle_text(needle),
                 **({} if needle.rank is None else {"rank": needle.rank}),
             }
             for needle in question.needles
@@ -107,22 +106,28 @@ def _question_json(question: QuestionResult) -> dict[str, Any]:
     }
 
 
-def _talk_json(result: ScenarioResult, record: ConversationRecord) -> list[dict[str, Any]]:
-    asked = {question.number for question in result.questions}
-    needles = {needle.number for question in result.questions for needle in question.needles}
-    own = [each for each in record.unanswered.values() if each.by == result.id]
-    own += [*record.transcript.exchanges_of(result.id), *filter(None, map(record.exchange, asked))]
-    ordered = [each for _, each in sorted({each.number: each for each in own}.items())]
+def own_exchanges(result: ScenarioResult, record: ConversationRecord, unanswered: Iterable[Exchange]) -> list[Exchange]:
+    """Return what an example said, was asked for credit and got no reply to, in order.
+
+    `unanswered`: those of the record, which makes them anew whenever it is asked for them.
+    """
+    asked = filter(None, (record.exchange(one.number) for one in result.questions))
+    own = [*record.transcript.exchanges_of(result.id), *(one for one in unanswered if one.by == result.id), *asked]
+    return [one for _, one in sorted({one.number: one for one in own}.items())]
+
+
+def _talk_json(
+    result: ScenarioResult, record: ConversationRecord, unanswered: Iterable[Exchange]
+) -> list[dict[str, Any]]:
+    kinds = {needle.number: "needle" for question in result.questions for needle in question.needles}
+    kinds |= {question.number: "question" for question in result.questions}
+    ordered = own_exchanges(result, record, unanswered)
     return [
         {
             "n": exchange.number,
-            "kind": "question"
-            if exchange.number in asked
-            else "needle"
-            if exchange.number in needles
-            else exchange.kind,
+            "kind": kinds.get(exchange.number, exchange.kind),
             "at": f"at {pluralize(exchange.start, 'token')}, {exchange.now:%Y-%m-%d %H:%M}",
-            "gap": _distance_text(before, exchange, record) if before else "",
+            "gap": distance_text(before, exchange, record.transcript) if before else "",
             "user": exchange.user or "you",
             "m": exchange.message,
             "r": exchange.reply,
@@ -133,25 +138,18 @@ def _talk_json(result: ScenarioResult, record: ConversationRecord) -> list[dict[
     ]
 
 
-def _rank_text(rank: int | None) -> str:
-    return "" if rank is None else f"; retrieved at rank {rank}" if rank else "; not retrieved"
+def _needle_text(needle: NeedleRef) -> str:
+    parts = [f"{format_distance(needle.gap, timedelta(seconds=needle.seconds_passed))} before the question"]
+    told = f"{pluralize(needle.told_gap, 'token')} without the agent's replies"
+    parts += [told] * (needle.told_gap < needle.gap)
+    if needle.rank is not None:
+        parts.append(f"retrieved at rank {needle.rank}" if needle.rank else "not retrieved")
+    return "; ".join(parts)
 
 
 def retrieval_json(retrieved: tuple[str, ...] | None) -> dict[str, list[str]]:
     """Return what an agent retrieved, where it says so, for the page."""
     return {} if retrieved is None else {"found": list(retrieved)}
-
-
-def _distance_text(before: Exchange, after: Exchange, record: ConversationRecord) -> str:
-    since = record.transcript.since(before.number + 1)
-    between = [each for each in since if each.number < after.number and not each.alone]
-    if not between:
-        return ""
-    passed = format_distance(needle_gap(before, after), after.now - before.now)
-    others = len({each.by.rpartition("/")[0] for each in between if each.by and each.by != before.by})
-    fillers = sum(each.kind == "filler" for each in between)
-    inside = [pluralize(others, "other scenario")] * bool(others) + [pluralize(fillers, "filler")] * bool(fillers)
-    return f"{passed} later" + (f" ({', '.join(inside)})" if inside else "")
 
 
 def plan_definitions(plan: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ltm._results.figures import figure_notes, shown_figures
-from pytest_ltm._results.statistics.totals import mean_or_none
+from pytest_ltm._results.statistics.totals import group_by, mean_or_none
 from pytest_ltm._results.text import NOTHING, score_text
 from pytest_ltm.reporting.agent_sentences import forgotten_scenarios, largest_span_label, rank_sides
 from pytest_ltm.reporting.html.charts import NONE, Shaded, shade_class
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-    from pytest_ltm.reporting.html.report_data import ExampleEntry, Material, ResultSeries
+    from pytest_ltm.reporting.html.report_data import Material, ResultSeries
 
 
 # Where one class of gaps ends and the next begins, in tokens.
@@ -61,12 +61,8 @@ def _score_cell(series: ResultSeries | None) -> Shaded | None:
     column = series.column
     if not column.out_of:
         return Shaded(text=NOTHING, shade=NONE, title=f"{series.label}: no score")
-    return Shaded(
-        text=column.share,
-        more=column.total_with_spread,
-        shade=shade_class(column.accuracy_lower_bound),
-        title=series.label,
-    )
+    shade = shade_class(column.accuracy_lower_bound)
+    return Shaded(text=column.share, more=column.total_with_spread, shade=shade, title=series.label)
 
 
 class FigureTable(NamedTuple):
@@ -83,13 +79,7 @@ def figure_table(material: Material) -> FigureTable:
     """Return the figures of all series."""
     columns = [series.column for series in material.series]
     figures = shown_figures(columns, "html")
-    cells = [
-        [
-            FigureCell(text, (each.order or each.value)(column))
-            for text, column in zip(each.cells(columns), columns, strict=True)
-        ]
-        for each in figures
-    ]
+    cells = [list(map(FigureCell, each.cells(columns), map(each.order or each.value, columns))) for each in figures]
     rows = [(series, row) for series, *row in zip(material.series, *cells, strict=True)]
     return FigureTable([(each.heading(columns), each.meaning) for each in figures], rows, figure_notes(columns))
 
@@ -109,33 +99,20 @@ def by_gap(material: Material) -> Grid | None:
     if len(known) < 2:
         return None
 
+    by_square = group_by(scored, lambda each: (material.series[each[0].series].agent, each[1]))
+
     def cell(agent: str, number: int) -> Shaded | None:
-        rows = [row for row, of in scored if of == number and material.series[row.series].agent == agent]
-        return _mean_cell(rows, f"{agent}, gap {_gap_label(number)}")
+        scores = [row.result.score for row, _ in by_square.get((agent, number), ()) if row.result.score is not None]
+        value, count = mean_or_none(scores), len(scores)
+        title = f"{agent}, gap {_gap_label(number)}: {count} examples"
+        return value if value is None else Shaded(score_text(value), shade_class(value), title, f"{count}")
 
-    return Grid(
-        [*map(_gap_label, known)], [(agent, [cell(agent, number) for number in known]) for agent in material.agents]
-    )
-
-
-def _mean_cell(rows: Iterable[ExampleEntry], where: str) -> Shaded | None:
-    scores = [row.result.score for row in rows if row.result.score is not None]
-    value = mean_or_none(scores)
-    if value is None:
-        return None
-    count = len(scores)
-    return Shaded(text=score_text(value), more=f"{count}", shade=shade_class(value), title=f"{where}: {count} examples")
+    heads = [*map(_gap_label, known)]
+    return Grid(heads, [(agent, [cell(agent, number) for number in known]) for agent in material.agents])
 
 
 def _gap_label(number: int) -> str:
-    if number == 0:
-        return f"< {_short_tokens(GAPS[0])}"
-    return (
-        f"≥ {_short_tokens(GAPS[-1])}"
-        if number == len(GAPS)
-        else f"{_short_tokens(GAPS[number - 1])} to {_short_tokens(GAPS[number])}"
-    )
-
-
-def _short_tokens(tokens: int) -> str:
-    return f"{tokens // 1_000_000}M" if tokens >= 1_000_000 else f"{tokens // 1_000}k"
+    ends = [f"{tokens // 1_000_000}M" if tokens >= 1_000_000 else f"{tokens // 1_000}k" for tokens in GAPS]
+    if number in (0, len(GAPS)):
+        return f"≥ {ends[-1]}" if number else f"< {ends[0]}"
+    return f"{ends[number - 1]} to {ends[number]}"

@@ -18,7 +18,7 @@ from pytest_ltm._results.text import format_dollars, pluralize, short_count
 from pytest_ltm.reporting.agent_sentences import agent_sentences_for, baseline_standings, largest_span_label, rank_sides
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from pytest_ltm._results.columns import Column
     from pytest_ltm._results.sentences import ComparisonText
@@ -126,16 +126,13 @@ def gate_answers(material: Material) -> list[HeadlineAnswer]:
             continue
         state, broken = gate["state"], [one for one in gate.get("findings", ()) if one["state"] != "passed"]
         sentence = str(gate.get("sentence", "")).removeprefix("gate: ").removeprefix("could not be measured: ")
-        texts = first_and_rest([_finding_sentence(one) for one in broken], _FEW, "{:,} more")
+        places = [at_span(one["agent"], one["span_label"]) if one["span_label"] else one["agent"] for one in broken]
+        told = [": ".join(filter(None, (place, one["sentence"]))) for place, one in zip(places, broken, strict=True)]
+        texts = first_and_rest(told, _FEW, "{:,} more")
         which = f" ({run.result.run_id})" if len(material.runs) > 1 else ""
         text = ". ".join([*[sentence[:1].upper() + sentence[1:]] * bool(sentence), *texts])
         answers.append(HeadlineAnswer(f"Did the gate hold?{which}", _HELD[state], f"{text}.", state))
     return answers
-
-
-def _finding_sentence(one: Mapping[str, str]) -> str:
-    place = at_span(one["agent"], one["span_label"]) if one["span_label"] else one["agent"]
-    return f"{place}: {one['sentence']}" if place else one["sentence"]
 
 
 def leading_metric_answers(material: Material) -> list[HeadlineAnswer]:
@@ -203,15 +200,14 @@ def _cost_answer(material: Material) -> HeadlineAnswer:
     filler = sum(round((column.filler_share or 0.0) * column.tokens) for column in columns)
     reply = f"{short_count(tokens)} tokens were exchanged in {pluralize(len(material.conversations), 'conversation')}"
     reply += f", {100 * filler / tokens:.0f}% of them filler." if tokens else "."
-    would = sum(column.cost_usd or 0.0 for column in columns if column.is_hypothetical)
-    if would:
-        reply += f" Control agents estimate another ${format_dollars(would)} for a model: it was not spent."
-    judged = sum(row.result.judge_cost_usd or 0.0 for row in material.rows)
-    if judged:
-        reply += f" The judge cost another ${format_dollars(judged)}."
-    voiced = sum(row.result.user_cost_usd or 0.0 for row in material.rows)
-    if voiced:
-        reply += f" Simulated users cost another ${format_dollars(voiced)}."
+    further = {
+        " Control agents estimate another ${} for a model: it was not spent.": sum(
+            column.cost_usd or 0.0 for column in columns if column.is_hypothetical
+        ),
+        " The judge cost another ${}.": sum(row.result.judge_cost_usd or 0.0 for row in material.rows),
+        " Simulated users cost another ${}.": sum(row.result.user_cost_usd or 0.0 for row in material.rows),
+    }
+    reply += "".join(text.format(format_dollars(dollars)) for text, dollars in further.items() if dollars)
     lost = sum(column.sum_of("lost_tokens") for column in columns)
     if lost:
         reply += f" Failed attempts used about {short_count(lost)} more tokens."
@@ -258,9 +254,8 @@ def _caveats(material: Material) -> HeadlineAnswer | None:
     amended = sum(each.automatic is not None for each in results)
     if amended:
         parts.append(f"Amended by hand: {amended:,} of {pluralize(len(results), 'verdict')}.")
-    tested = [
-        each for each in material.series if not each.column.control and not each.column.is_bundled
-    ] or material.series
+    free = [each for each in material.series if not each.column.control and not each.column.is_bundled]
+    tested = free or material.series
     guessed = [each for each in tested if each.column.scenarios_at_guessing_level]
     parts += [
         f"{sentence}."

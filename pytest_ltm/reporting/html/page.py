@@ -6,13 +6,17 @@ import base64
 import gzip
 import hashlib
 import json
+import re
 from bisect import bisect
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from importlib.resources import files
+from io import BytesIO
 from itertools import combinations, zip_longest
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._model.transcript import TextFile
+from pytest_ltm._results.figures import read_definitions
 from pytest_ltm._results.memory_measures import needle_rows
 from pytest_ltm._results.metrics import agent_metrics
 from pytest_ltm._results.statistics.totals import group_by
@@ -40,7 +44,6 @@ from pytest_ltm.reporting.html.report_data import (
     run_origin,
     unscored_reasons,
 )
-from pytest_ltm.reporting.summary import METRICS
 from pytest_ltm.reporting.verification import DIFFERS, read_marked_run
 
 if TYPE_CHECKING:
@@ -49,6 +52,7 @@ if TYPE_CHECKING:
 
     from jinja2 import Environment
 
+    from pytest_ltm._results.run_loading import LoadedRun
     from pytest_ltm.reporting.html.report_data import ConversationEntry, ExampleEntry
 
 
@@ -63,8 +67,8 @@ def script_json(value: object) -> str:
 
 def pack_json(value: object) -> str:
     """Return the JSON value compressed, in base64; equal values give equal parcels."""
-    # mtime=0: equal runs give equal files.
-    return base64.b64encode(gzip.compress(_dump_redacted(value).encode(), 9, mtime=0)).decode()
+    # mtime=0: equal runs give equal files. 5: 9 takes more than twice the time for one percent.
+    return base64.b64encode(gzip.compress(_dump_redacted(value).encode(), 5, mtime=0)).decode()
 
 
 def escape_controls(value: Any) -> Any:
@@ -77,9 +81,15 @@ def escape_controls(value: Any) -> Any:
 
 
 def _dump_redacted(value: object) -> str:
-    return dump_json_redacted(
-        escape_controls(value), partial(json.dumps, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
-    )
+    dump = partial(json.dumps, separators=(",", ":"), allow_nan=False)
+    # Nearly all texts are harmless as they are, and JSON tells it faster than a walk through its values.
+    text = dump(value, ensure_ascii=False)
+    is_harmless = text.isprintable() and not _CONTROL.search(text)
+    return dump_json_redacted(value if is_harmless else escape_controls(value), dump)
+
+
+# The escapes of JSON for control characters other than line feeds.
+_CONTROL = re.compile(r"\\[bfrtu]")
 
 
 # --- What of a large run stands in the file: all of it counts, but a page of a hundred thousand examples opens nowhere.
@@ -136,10 +146,12 @@ class Parcels:
     """The examples that are listed."""
     room: int
     """Bytes for further time lines."""
-    packed: dict[str, str] = field(default_factory=dict)
-    """By element id: `e<conversation>.<number>` has TOGETHER examples, by key, `c<conversation>` a time line."""
+    ids: list[str] = field(default_factory=list)
+    """Of elements: `e<conversation>.<number>` has TOGETHER examples, by key, `c<conversation>` a time line."""
+    texts: TextFile = field(default_factory=TextFile)
+    """What is packed, an element each: on disk, because it is most of the page."""
     fingerprints: dict[int, str] = field(default_factory=dict)
-    """Of each example's definition, short."""
+    """Of each example's definition, short: equal texts have equal ones."""
     lines: set[int] = field(default_factory=set)
     """The conversations whose time line is in the file."""
     left_out: set[int] = field(default_factory=set)
@@ -151,32 +163,37 @@ class Parcels:
         """Pack a conversation."""
         defined, record = plan_definitions(held.folder.plan()), held.folder.record()
         damage = "" if record else held.folder.damage()
+        unanswered = list(record.unanswered.values()) if record else []
         expected = {name: text.get("expected") for name, text in defined.items() if isinstance(text, dict)}
-        texts = {name: _definition_fingerprint(text) for name, text in defined.items()}
-        self.fingerprints |= {row.key: texts.get(row.result.id, "") for row in held.rows}
+        canonical = {name: json.dumps(text, sort_keys=True).encode() for name, text in defined.items()}
+        digests = {name: hashlib.sha256(text).hexdigest()[:8] for name, text in canonical.items()}
+        self.fingerprints |= {row.key: digests.get(row.result.id, "") for row in held.rows}
         for number in range(0, len(held.rows), TOGETHER):
             rows = [row for row in held.rows[number : number + TOGETHER] if row.key in self.shown]
             if rows:
                 entries = {
-                    str(row.key): example_details(row.result, record, expected.get(row.result.id), damage)
+                    str(row.key): example_details(row.result, record, expected.get(row.result.id), damage, unanswered)
                     for row in rows
                 }
-                self.packed[f"e{held.key}.{number // TOGETHER}"] = pack_json(entries)
+                self._append(f"e{held.key}.{number // TOGETHER}", pack_json(entries))
         if record is None:
             return
         self.asked |= asked_at(held.rows, record)
         packed = "" if self.left_out else pack_json(timeline_json(held.rows, record))
         self.room -= len(packed)
         if packed and (self.room >= 0 or not self.lines):
-            self.packed[f"c{held.key}"] = packed
+            self._append(f"c{held.key}", packed)
             self.lines.add(held.key)
         else:
             self.left_out.add(held.key)
 
+    def _append(self, id_: str, text: str) -> None:
+        self.ids.append(id_)
+        self.texts.append(text)
 
-def _definition_fingerprint(definition: object) -> str:
-    """Return a short fingerprint of an example's definition: equal texts have equal ones."""
-    return hashlib.sha256(json.dumps(definition, sort_keys=True).encode()).hexdigest()[:8]
+    def packed(self) -> Iterator[tuple[str, str]]:
+        """Return what is packed, each after its element's id."""
+        return zip(self.ids, self.texts, strict=True)
 
 
 STYLES = ("page.css", "tables.css", "breaks.css", "search.css", "timeline.css", "print.css")
@@ -190,18 +207,17 @@ FIRST_ROWS = 300
 ALL_PAIRS = 12
 
 
-def build_report(runs: Sequence[Path], out: Path, *, most: int = MOST_EXAMPLES, lines: int = LINES) -> None:
-    """Write one self-contained HTML file about the runs in these folders.
+def build_report(runs: Sequence[Path | LoadedRun], out: Path, *, most: int = MOST_EXAMPLES, lines: int = LINES) -> None:
+    """Write one self-contained HTML file about the runs in these folders, of which some may have been read already.
 
     `most`: the most examples listed; `lines`: the most bytes of time lines.
     What does not hold is noted at the head of the page.
     Raises LtmError if a folder holds no results, or if the file cannot be written.
     """
-    page = render_page(report_material([read_marked_run(run) for run in runs]), most, lines)
-    write_output(out, page.encode())
+    write_output(out, render_page(report_material([read_marked_run(run) for run in runs]), most, lines))
 
 
-def render_page(material: Material, most: int, lines: int) -> str:
+def render_page(material: Material, most: int, lines: int) -> bytes:
     """Return the page."""
     style, script = read_assets(STYLES), read_assets(SCRIPTS)
     shown = worst_examples(material, most)
@@ -211,7 +227,8 @@ def render_page(material: Material, most: int, lines: int) -> str:
     last = largest_span_label(material.series)
     versus, broken = _initial_comparison(material), breaking_points(material, shown)
     best = (held.key for held in material.conversations if held.series == versus[0] and held.key in parcels.lines)
-    return template_environment().get_template("report.html.j2").render(
+    _show_text.cache_clear()
+    parts = template_environment().get_template("report.html.j2").stream(
         title=f"Long-term memory: {', '.join(material.agents)}",
         found=material,
         gates=[*gate_answers(material), *leading_metric_answers(material)],
@@ -239,7 +256,7 @@ def render_page(material: Material, most: int, lines: int) -> str:
         graded=[row.result for row in material.rows if row.result.is_contested],
         most_graded=MOST_GRADED,
         reasons=unscored_reasons(material),
-        metrics=METRICS,
+        metrics=read_definitions(),
         index=_page_index(material),
         shown=shown,
         parcels=parcels,
@@ -247,6 +264,15 @@ def render_page(material: Material, most: int, lines: int) -> str:
         script=script,
         policy=_content_policy(style, script),
     )  # fmt: skip
+    # A large page has half a million parts, each of which takes more room than its text.
+    parts.enable_buffering(100)
+    page = BytesIO()
+    parts.dump(page, "utf-8")
+    return page.getvalue()
+
+
+# Thousands of cells show the same few texts. Forgotten for each page, as other things may be secret by then.
+_show_text = lru_cache(1 << 14)(for_screen)
 
 
 @cache
@@ -256,7 +282,7 @@ def template_environment() -> Environment:
     from markupsafe import Markup, escape
 
     def finalize(value: object) -> object:
-        return for_screen(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+        return _show_text(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
     made = Environment(
         loader=PackageLoader("pytest_ltm.reporting.html"),

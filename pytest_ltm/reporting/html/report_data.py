@@ -127,9 +127,8 @@ def _conversation_entries(
         )
         rows += len(numbered)
         label = column.label if len(mine) == 1 else f"{column.label}, trial {folder.result.trial}"
-        conversation_entries.append(
-            ConversationEntry(key=key, series=series, label=label, folder=folder, rows=numbered)
-        )
+        entry = ConversationEntry(key=key, series=series, label=label, folder=folder, rows=numbered)
+        conversation_entries.append(entry)
     return conversation_entries
 
 
@@ -184,9 +183,7 @@ def run_origin(run: LoadedRun) -> Origin:
     summary, first = run.summary, run.conversations[0].plan()
     plan, wall = _as_mapping(summary.get("plan")), summary.get("wall_seconds")
     facts = {"run folder": run.result.folder, "pytest-ltm": _text_or_nothing(summary.get("pytest_ltm_version"))}
-    facts |= {"seed": _text_or_nothing(summary.get("seed"))} | {
-        name: _text_or_nothing(value) for name, value in plan.items()
-    }
+    facts |= {name: _text_or_nothing(value) for name, value in {"seed": summary.get("seed"), **plan}.items()}
     facts |= {name.replace("_", " "): _text_or_nothing(first.get(name)) for name in _OF_THE_PLAN if name in first}
     facts["wall time"] = f"{wall:,.1f} s" if isinstance(wall, int | float) else ""
     said = repeat_command_of(run.result.scenarios, plan, summary.get("seed")) if plan else ""
@@ -204,9 +201,9 @@ def run_origin(run: LoadedRun) -> Origin:
 def repeat_command_of(rows: Sequence[ScenarioResult], plan: Mapping[str, Any], seed: object) -> str:
     """Return the command that has the same run again; options that have their defaults are left out."""
     words = ["pytest"]
-    words += [
-        f"--ltm-agent={_spec_with_label(label, str(spec))}" for label, spec in _as_mapping(plan.get("agents")).items()
-    ]
+    for label, spec in _as_mapping(plan.get("agents")).items():
+        plain = "".join(each if each.isalnum() or each in "_." else "_" for each in str(spec))
+        words.append(f"--ltm-agent={spec if plain == label else f'{label}={spec}'}")
     if plan.get("spans"):
         words.append(f"--ltm-span={','.join(map(str, plan['spans']))}")
     files = sorted({row.nodeid.partition("::")[0] for row in rows} - {""})
@@ -221,11 +218,6 @@ def repeat_command_of(rows: Sequence[ScenarioResult], plan: Mapping[str, Any], s
     if seed not in (None, 0):
         words.append(f"--ltm-seed={seed if isinstance(seed, int) else plan.get('seed_source')}")
     return shlex.join([*words, *own])
-
-
-def _spec_with_label(label: str, spec: str) -> str:
-    plain = "".join(each if each.isalnum() or each in "_." else "_" for each in spec)
-    return spec if plain == label else f"{label}={spec}"
 
 
 def unscored_reasons(material: Material) -> list[tuple[str, str, int]]:

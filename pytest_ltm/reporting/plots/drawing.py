@@ -30,7 +30,7 @@ from pytest_ltm.reporting.plots.plot_data import Curve, Forest, Frontier, Heat, 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pytest_ltm.reporting.plots.plot_data import AccuracyCurve, Content, Panel, PlottedDifference
+    from pytest_ltm.reporting.plots.plot_data import AccuracyCurve, Content, ExchangeMark, Panel, PlottedDifference
 
 
 class Look(Struct, frozen=True, kw_only=True):
@@ -90,16 +90,11 @@ def draw_plot(content: Content, look: Look) -> RenderedPlot:
         figure.set_layout_engine("none")
         for part in figure.subfigs:
             (left, bottom), (right, top) = part.bbox_relative.get_points()
-            part.bbox_relative.p0, part.bbox_relative.p1 = (
-                (_round_share(left), _round_share(bottom)),
-                (_round_share(right), _round_share(top)),
-            )
+            part.bbox_relative.p0, part.bbox_relative.p1 = _rounded(left, bottom), _rounded(right, top)
             for text in part.texts:
-                x, y = text.get_position()
-                text.set_position((_round_share(x), _round_share(y)))
+                text.set_position(_rounded(*text.get_position()))
         for axes in figure.axes:
-            left, bottom, width, height = axes.get_position().bounds
-            axes.set_position((_round_share(left), _round_share(bottom), _round_share(width), _round_share(height)))
+            axes.set_position(_rounded(*axes.get_position().bounds))
         file = io.BytesIO()
         nothing = {"svg": ("Date", "Creator"), "pdf": ("CreationDate", "Creator", "Producer"), "png": ("Software",)}
         figure.savefig(file, format=look.suffix, dpi="figure", metadata=dict.fromkeys(nothing[look.suffix]))
@@ -114,8 +109,8 @@ def draw_plot(content: Content, look: Look) -> RenderedPlot:
     return RenderedPlot(data=file.getvalue(), problems=tuple(problems))
 
 
-def _round_share(share: float) -> float:
-    return round(float(share), 4)
+def _rounded(*shares: float) -> Any:
+    return tuple(round(float(share), 4) for share in shares)
 
 
 def _draw_content(part: SubFigure, content: Content) -> None:
@@ -132,29 +127,29 @@ def _draw_content(part: SubFigure, content: Content) -> None:
                 axes.set_ylabel("accuracy")
                 entries = [*_beside_each_other(axes, tested, at, step), *beside]
             else:
-                pale = [
-                    _draw_line(axes, line, at, bars=False, color="#C9C9C9", linewidth=0.6, zorder=2) for line in tested
-                ]
+                grey: dict[str, Any] = {"color": "#C9C9C9", "linewidth": 0.6, "zorder": 2}
+                pale = [_draw_line(axes, line, at, bars=False, **grey) for line in tested]
                 handle = _draw_line(axes, tested[number], at, color=_COLOURS[0], marker="o", zorder=4)
                 axes.tick_params(axis="x", rotation=45)
                 axes.set_title(_plot_text(tested[number].agent, _title_room(part, len(tested), _CURVE)))
                 entries = [(handle, "the agent"), (pale[0], "the others"), *beside]
             axes.set_xlim(*ends)
-            axes.set_ylim(-0.03, 1.03)
             axes.set_xticks(list(at.values()), [_plot_text(content.spans[span], 12) for span in at])
-            axes.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0 %", "25 %", "50 %", "75 %", "100 %"])
-            axes.grid(axis="y", color=_PALE, linewidth=0.6)
+            _draw_accuracy_axis(axes)
         if not together:
             part.supxlabel(f"accuracy over {content.across}", size=_scaled_points(_BODY))
         _draw_legend(part, entries)
-    elif isinstance(content, Heat):
-        _draw_heatmap(part, content)
-    elif isinstance(content, Timeline):
-        _draw_timeline(part, content)
-    elif isinstance(content, Frontier):
-        _draw_frontier(part, content)
     else:
-        _draw_forest(part, content)
+        draw: dict[type, Any] = {
+            Heat: _draw_heatmap, Timeline: _draw_timeline, Frontier: _draw_frontier, Forest: _draw_forest,
+        }  # fmt: skip
+        draw[type(content)](part, content)
+
+
+def _draw_accuracy_axis(axes: Any) -> None:
+    axes.set_ylim(-0.03, 1.03)
+    axes.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0 %", "25 %", "50 %", "75 %", "100 %"])
+    axes.grid(axis="y", color=_PALE, linewidth=0.6)
 
 
 @contextmanager
@@ -281,9 +276,8 @@ def _beside_each_other(axes: Any, lines: Sequence[AccuracyCurve], at: _Places, s
     for number, line in enumerate(lines):
         moved = {span: x + (number - (len(lines) - 1) / 2) * apart for span, x in at.items()}
         dashes = "-" if number < _TOGETHER // 2 else _DASHES[0]
-        handle = _draw_line(
-            axes, line, moved, color=_COLOURS[number], marker=_MARKERS[number], linestyle=dashes, zorder=4
-        )
+        look: dict[str, Any] = {"color": _COLOURS[number], "marker": _MARKERS[number], "linestyle": dashes}
+        handle = _draw_line(axes, line, moved, zorder=4, **look)
         drawn.append((line.spots[-1].score, handle, line.agent))
     return [(handle, agent) for _, handle, agent in sorted(drawn, key=lambda one: -one[0])]
 
@@ -291,18 +285,15 @@ def _beside_each_other(axes: Any, lines: Sequence[AccuracyCurve], at: _Places, s
 def _draw_references(axes: Any, content: Curve, at: _Places, ends: tuple[float, float]) -> list[tuple[Any, str]]:
     entries = []
     if content.ceiling:
-        entries.append(
-            (_shade_band(axes, content.ceiling, at, ends, top=1.03, hatch="////"), "ceiling: best bundled agent")
-        )
+        band = _shade_band(axes, content.ceiling, at, ends, top=1.03, hatch="////")
+        entries.append((band, "ceiling: best bundled agent"))
     if content.floor:
-        entries.append(
-            (_shade_band(axes, content.floor, at, ends, top=-0.03, hatch="\\\\\\\\"), "floor: earned without memory")
-        )
+        band = _shade_band(axes, content.floor, at, ends, top=-0.03, hatch="\\\\\\\\")
+        entries.append((band, "floor: earned without memory"))
     for number, line in enumerate(line for line in content.lines if line.reference):
         style: dict[str, Any] = {"color": _GREY, "linestyle": _DASHES[number % 4], "linewidth": 0.9}
-        entries.append(
-            (_draw_line(axes, line, at, bars=False, marker="|", markersize=3, zorder=3, **style), line.agent)
-        )
+        handle = _draw_line(axes, line, at, bars=False, marker="|", markersize=3, zorder=3, **style)
+        entries.append((handle, line.agent))
     return entries
 
 
@@ -319,20 +310,18 @@ def _draw_frontier(part: SubFigure, content: Frontier) -> None:
         axes.plot(*zip(*panel.steps, strict=True), color=_INK, drawstyle="steps-post", linewidth=0.9, zorder=2)
         for spot in panel.spots:
             number = names.index(spot.agent)
-            look = {
+            look: dict[str, Any] = {
                 "color": _COLOURS[number % len(_COLOURS)],
                 "marker": _MARKERS[number % len(_MARKERS)],
             }
             reach = [[spot.score - spot.low], [spot.high - spot.score]]
-            bar = axes.errorbar([spot.cost], [spot.score], reach, linestyle="none", capsize=_scaled_points(2), **look)
-            entries[spot.agent] = bar
+            look |= {"linestyle": "none", "capsize": _scaled_points(2)}
+            entries[spot.agent] = axes.errorbar([spot.cost], [spot.score], reach, **look)
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter("{x:,g}")
         axes.tick_params(axis="x", which="minor", labelbottom=False)
         axes.set_xlabel(panel.across)
-        axes.set_ylim(-0.03, 1.03)
-        axes.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0 %", "25 %", "50 %", "75 %", "100 %"])
-        axes.grid(axis="y", color=_PALE, linewidth=0.6)
+        _draw_accuracy_axis(axes)
     every[0].set_ylabel("accuracy")
     _draw_legend(part, [(handle, name) for name, handle in entries.items()])
 
@@ -352,14 +341,9 @@ def _draw_line(axes: Any, line: AccuracyCurve, at: _Places, *, bars: bool = True
     wide = [spot for spot in line.spots if spot.high - spot.low > 1 - FULL_MARKS]
     if bars and wide:
         reach = [[spot.score - spot.low for spot in wide], [spot.high - spot.score for spot in wide]]
-        bar = {
-            "fmt": "none",
-            "color": style["color"],
-            "linewidth": _scaled_points(0.9),
-            "capsize": _scaled_points(2),
-            "zorder": 3.5,
-        }
-        axes.errorbar([at[spot.span] for spot in wide], [spot.score for spot in wide], reach, **bar)
+        bar: dict[str, Any] = {"linewidth": _scaled_points(0.9), "capsize": _scaled_points(2), "zorder": 3.5}
+        places, scores = [at[spot.span] for spot in wide], [spot.score for spot in wide]
+        axes.errorbar(places, scores, reach, fmt="none", color=style["color"], **bar)
     alone = line.spots[0].span is None and len(line.spots) > 1
     if alone:  # isolated examples have no length: nothing leads from them to the first span
         axes.plot(x[:1], y[:1], **{**style, "linestyle": "none"}, clip_on=False)
@@ -454,53 +438,29 @@ def _draw_timeline(part: SubFigure, content: Timeline) -> None:
     ]
     scores = [content.lanes[lane][1] for lane, _ in went]
     fills = ["white" if score is None else colours(score) for score in scores]
-    axes.add_collection(
-        PolyCollection(outlines, facecolors=fills, edgecolors=_GREY, linewidths=0.5, alpha=0.35, zorder=1)
-    )
-    axes.add_collection(
-        LineCollection(
-            [[(telling, lane), (asked, lane)] for lane, telling, asked in content.links],
-            colors=_INK,
-            linewidths=0.7,
-            zorder=2,
-        )
-    )
+    look: dict[str, Any] = {"edgecolors": _GREY, "linewidths": 0.5, "alpha": 0.35, "zorder": 1}
+    axes.add_collection(PolyCollection(outlines, facecolors=fills, **look))
+    links = [[(telling, lane), (asked, lane)] for lane, telling, asked in content.links]
+    axes.add_collection(LineCollection(links, colors=_INK, linewidths=0.7, zorder=2))
     telling = [mark for mark in content.marks if mark.lane < 0]
     axes.broken_barh([(mark.start, mark.tokens) for mark in telling], (-1.38, 0.76), facecolor="#B8B8B8", zorder=1)
-    marks = [mark for mark in content.marks if mark.lane >= 0 and mark.kind != "question"]
     size = _scaled_points(18.0 if lanes <= 40 else 8.0)
-    axes.scatter(
-        [m.start for m in marks],
-        [m.lane for m in marks],
-        s=size,
-        c=_INK,
-        marker="|",
-        linewidths=0.8,
-        zorder=3,
-        label="said",
-    )
-    entries: list[tuple[Any, str]] = [(axes.collections[-1], "said")]
+
+    def dots(marks: Sequence[ExchangeMark], **style: Any) -> Any:
+        return axes.scatter([mark.start for mark in marks], [mark.lane for mark in marks], **style)
+
+    marks = [mark for mark in content.marks if mark.lane >= 0 and mark.kind != "question"]
+    said = dots(marks, s=size, c=_INK, marker="|", linewidths=0.8, zorder=3, label="said")
+    entries: list[tuple[Any, str]] = [(said, "said")]
+    questions = [mark for mark in content.marks if mark.kind == "question"]
     kinds = {"full marks": "o", "partial credit": "D", "no credit": "X", "no score": "s"}
     for name, marker in kinds.items():
-        asked = [
-            mark
-            for mark in content.marks
-            if mark.kind == "question" and _credit_label(content.lanes[mark.lane][1]) == name
-        ]
+        asked = [mark for mark in questions if _credit_label(content.lanes[mark.lane][1]) == name]
         if asked:
             scores = [content.lanes[mark.lane][1] for mark in asked]
             fill = ["white" if score is None else colours(score) for score in scores]
-            dots = axes.scatter(
-                [m.start for m in asked],
-                [m.lane for m in asked],
-                s=size * 1.4,
-                c=fill,
-                marker=marker,
-                edgecolors=_INK,
-                linewidths=0.6,
-                zorder=4,
-            )
-            entries.append((dots, f"question: {name}"))
+            look = {"s": size * 1.4, "c": fill, "edgecolors": _INK, "linewidths": 0.6, "zorder": 4}
+            entries.append((dots(asked, marker=marker, **look), f"question: {name}"))
     for at in content.jumps:
         axes.axvline(at, color=_GREY, linewidth=0.5, linestyle=(0, (1, 2)), zorder=0.5)
     if content.jumps:
@@ -511,9 +471,8 @@ def _draw_timeline(part: SubFigure, content: Timeline) -> None:
     named = [_plot_text(name, _LONGEST) for name, _ in content.lanes] if room > _ILLEGIBLE else [""] * lanes
     axes.set_yticks(range(-1, lanes) if any(named) else [-1], ["filler, opening", *filter(None, named)])
     axes.tick_params(axis="y", length=0, labelsize=max(2.0, min(_scaled_points(8.0), 0.75 * room)))
-    axes.xaxis.set_major_formatter(
-        lambda value, _: f"{value / 1000:g}k" if value and content.tokens > 5_000 else f"{value:g}"
-    )
+    in_thousands = content.tokens > 5_000
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value / 1000:g}k" if value and in_thousands else f"{value:g}")
     axes.set_xlabel("tokens of the conversation")
     axes.set_title(_plot_text(content.label, int((_size_in_inches(part)[0] - 2) / 0.11)), loc="left")
     _draw_legend(part, entries)
@@ -537,10 +496,8 @@ def _draw_forest(part: SubFigure, content: Forest) -> None:
         _draw_differences(axes, rows)
         axes.set_xlim(-1.06 * reach, 1.06 * reach)
         axes.set_title(_plot_text(label, _title_room(part, len(content.panels), _FOREST, names // 2)))
-    part.supxlabel(
-        _plot_text(content.across, int(_size_in_inches(part)[0] * 72 / _scaled_points(_BODY) / 0.55)),
-        size=_scaled_points(_BODY),
-    )
+    room = int(_size_in_inches(part)[0] * 72 / _scaled_points(_BODY) / 0.55)
+    part.supxlabel(_plot_text(content.across, room), size=_scaled_points(_BODY))
 
 
 def _draw_differences(axes: Any, rows: Sequence[PlottedDifference]) -> None:
@@ -550,9 +507,8 @@ def _draw_differences(axes: Any, rows: Sequence[PlottedDifference]) -> None:
         better, colour = row.value >= 0, _COLOURS[0] if row.value >= 0 else _COLOURS[1]
         if row.interval:
             axes.plot(row.interval, (y, y), color=colour, linewidth=1.2, marker="|", markersize=4)
-        axes.plot(
-            [row.value], [y], color=colour, marker="o" if better else "s", markersize=_scaled_points(4.5 if y else 6)
-        )
+        size = _scaled_points(4.5 if y else 6)
+        axes.plot([row.value], [y], color=colour, marker="o" if better else "s", markersize=size)
     names = [_plot_text(row.name, _LONGEST) for row in rows]
     axes.set_yticks(range(len(rows)), names)
     axes.tick_params(axis="y", length=0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from pytest_ltm._journal.result import span_place
 from pytest_ltm._model.plan import natural_sort_key
@@ -145,14 +145,11 @@ class Forest(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...]
 
 
-class FrontierSpot(Struct, frozen=True, kw_only=True):
+class FrontierSpot(PlottedScore, frozen=True, kw_only=True):
     """One agent at one memory span: what a reply of its cost, and its accuracy."""
 
     agent: str
     cost: float
-    score: float
-    low: float
-    high: float
 
 
 class FrontierPanel(Struct, frozen=True, kw_only=True):
@@ -221,14 +218,12 @@ def accuracy_curves(material: Material) -> Curve:
     without = [(each.column.span, each.column.accuracy_lower_bound or 0.0) for each in others if each.key in cheats]
     without += [(each.column.span, each.column.floor / each.column.maximum_total) for each in scored]
     floor = _highest_per_span(without)
+    ceiling = [(each.column.span, each.column.accuracy_lower_bound or 0.0) for each in others if each.key not in cheats]
+    by_span = sorted((each.column for each in scored), key=lambda column: column.span or 0)
     return Curve(
         lines=tuple(sorted(lines, key=lambda line: line.reference)),
-        spans={
-            each.column.span: each.column.span_label for each in sorted(scored, key=lambda one: one.column.span or 0)
-        },
-        ceiling=_highest_per_span(
-            (each.column.span, each.column.accuracy_lower_bound or 0.0) for each in others if each.key not in cheats
-        ),
+        spans={column.span: column.span_label for column in by_span},
+        ceiling=_highest_per_span(ceiling),
         floor=floor if any(floor.values()) else {},
         across="memory span in tokens (log scale)",
         notes=tuple(_curve_notes(scored)),
@@ -283,7 +278,10 @@ def accuracy_frontier(material: Material, tier: str = "") -> Frontier:
         ("tokens read a reply (log scale)", tokens_a_reply),
     ):
         priced = [(each, value) for each in scored if (value := cost(each.column))]
-        spots = tuple(_frontier_spot(each.agent if alone else each.label, each, value) for each, value in priced)
+        spots = tuple(
+            FrontierSpot(agent=each.agent if alone else each.label, cost=value, **structs.asdict(_plotted_score(each)))
+            for each, value in priced
+        )
         if spots:
             steps = tuple(pareto_frontier((spot.cost, spot.score) for spot in spots))
             panels.append(FrontierPanel(across=across, spots=spots, steps=steps, published=published))
@@ -291,11 +289,6 @@ def accuracy_frontier(material: Material, tier: str = "") -> Frontier:
     if not panels or "seconds" not in panels[0].across:
         raise LtmError("no replies with a score were timed, so there is no frontier to draw")
     return Frontier(panels=tuple(panels), notes=tuple(_frontier_notes(panels[0], tier)))
-
-
-def _frontier_spot(agent: str, series: ResultSeries, cost: float) -> FrontierSpot:
-    spot = _plotted_score(series)
-    return FrontierSpot(agent=agent, cost=cost, score=spot.score, low=spot.low, high=spot.high)
 
 
 def _frontier_notes(panel: FrontierPanel, tier: str) -> Iterable[str]:
@@ -359,9 +352,8 @@ def example_heatmap(material: Material, skill: str = "") -> Heat:
 
     def squares(results: Sequence[ScenarioResult]) -> tuple[Square | None, ...]:
         ordered = sorted(results, key=lambda result: natural_sort_key(f"{result.trial} {result.example}"))
-        drawn = [
-            Square(text=NOTHING if each.score is None else score_text(each.score), score=each.score) for each in ordered
-        ]
+        texts = [NOTHING if each.score is None else score_text(each.score) for each in ordered]
+        drawn = [Square(text=text, score=each.score) for text, each in zip(texts, ordered, strict=True)]
         return (*drawn, *[None] * (columns - len(drawn)))
 
     return Heat(

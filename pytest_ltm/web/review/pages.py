@@ -102,6 +102,11 @@ def cases_of(path: Path, compare: str, baselines: Path, ltm_dir: Path) -> Cases:
         return _KEPT[key]
 
 
+def _run_under_review(request: Request, place: ReviewAddress) -> tuple[Path, Cases]:
+    path = page_parts.run_folder(request, place.run)
+    return path, cases_of(path, place.compare, page_parts.baselines_folder(request), page_parts.ltm_dir(request))
+
+
 def listed_cases(cases: Cases, opinions: Opinions, place: ReviewAddress) -> Sequence[Case]:
     """Return the list that a place means, whatever has been decided of it."""
     if place.which == "sample":
@@ -121,21 +126,18 @@ def undecided_cases(cases: Iterable[Case], opinions: Opinions, place: ReviewAddr
 # --- Pages.
 
 
-async def overview_page(request: Request) -> Response:
+def overview_page(request: Request) -> Response:
     """Show what can be reviewed in a run, and what has been found."""
-    return await run_in_threadpool(_render_overview, request)
-
-
-def _render_overview(request: Request) -> Response:
     place = ReviewAddress.parse_request(request, request.query_params)
-    path = page_parts.run_folder(request, place.run)
-    cases = cases_of(path, place.compare, page_parts.baselines_folder(request), page_parts.ltm_dir(request))
+    path, cases = _run_under_review(request, place)
     opinions = Opinions(decisions.read_decisions(path))
+
+    def left(held: Iterable[Case]) -> int:
+        return len(undecided_cases(held, opinions, place))
+
     drawn = estimate_error_rates(cases.drawn_cases[: place.sample], opinions)
-    kinds = [
-        (kind, MEANING[kind], [case for case in cases.queue if any(why.kind == kind for why in case.why)])
-        for kind in KINDS
-    ]
+    kinds = [(kind, listed_cases(cases, opinions, ReviewAddress(run=place.run, kind=kind))) for kind in KINDS]
+    sample = listed_cases(cases, opinions, structs.replace(place, which="sample"))
     return page_parts.render_template(
         request,
         "review.html.j2",
@@ -143,14 +145,12 @@ def _render_overview(request: Request) -> Response:
         place=place,
         cases=cases,
         kinds=[
-            {"kind": kind, "meaning": meaning, "count": len(held), "left": len(undecided_cases(held, opinions, place))}
-            for kind, meaning, held in kinds
+            {"kind": kind, "meaning": MEANING[kind], "count": len(held), "left": left(held)}
+            for kind, held in kinds
             if held
         ],
-        left=len(undecided_cases(cases.queue, opinions, place)),
-        left_in_sample=len(
-            undecided_cases(listed_cases(cases, opinions, structs.replace(place, which="sample")), opinions, place)
-        ),
+        left=left(cases.queue),
+        left_in_sample=left(sample),
         disputes=len(listed_cases(cases, opinions, ReviewAddress(run=place.run, which="disputes"))),
         reviewers=[(name, _opinion_counts(opinions.opinions_by(name).values())) for name in opinions.reviewers],
         pairs=[_pair_row(pair) for pair in reviewer_agreements(opinions)],
@@ -176,17 +176,12 @@ def _pair_row(pair: Any) -> dict[str, str]:
     return {"who": " and ".join(pair.reviewers), "kappa": text, "answers": f"{kappa.cases:,}"}
 
 
-async def look_page(request: Request) -> Response:
+def look_page(request: Request) -> Response:
     """Show the next answer that waits for the reviewer, or the one that is named."""
-    return await run_in_threadpool(_render_look, request)
-
-
-def _render_look(request: Request) -> Response:
     place = ReviewAddress.parse_request(request, request.query_params)
     if not place.reviewer:
         return RedirectResponse(f"/review/{place.run}?{place.query()}", 303)
-    path = page_parts.run_folder(request, place.run)
-    cases = cases_of(path, place.compare, page_parts.baselines_folder(request), page_parts.ltm_dir(request))
+    path, cases = _run_under_review(request, place)
     review_decisions = decisions.read_decisions(path)
     opinions = Opinions(review_decisions)
     result = listed_cases(cases, opinions, place)
@@ -241,11 +236,8 @@ def _decision_word(review_decision: decisions.ReviewDecision | None) -> str:
     """Return a decision in a word; "" where there is none."""
     if review_decision is None:
         return ""
-    return (
-        "skipped"
-        if review_decision.credit is None
-        else f"{credit_grade(review_decision.credit)} ({score_text(review_decision.credit)})"
-    )
+    credit = review_decision.credit
+    return "skipped" if credit is None else f"{credit_grade(credit)} ({score_text(credit)})"
 
 
 def _times_decided(review_decisions: Iterable[decisions.ReviewDecision], nodeid: str) -> int:
@@ -280,8 +272,7 @@ async def decide_page(request: Request) -> Response:
 
 def _save_decision(request: Request, given: Mapping[str, str]) -> Response:
     place = ReviewAddress.parse_request(request, given)
-    path = page_parts.run_folder(request, place.run)
-    cases = cases_of(path, place.compare, page_parts.baselines_folder(request), page_parts.ltm_dir(request))
+    path, cases = _run_under_review(request, place)
     case = cases.by_nodeid.get(given.get("nodeid", ""))
     if case is None or not place.reviewer:
         raise ConfigurationError("this answer is not part of the run, or nobody says who reviews it")
@@ -330,20 +321,19 @@ def _refresh_run(path: Path) -> None:
         refresh_summary(read_run(path))
 
 
-async def rows_for_rules(request: Request) -> Response:
+def rows_for_rules(request: Request) -> Response:
     """Send reviewed answers for `verdict-check`."""
-    return await run_in_threadpool(_download_response, request, "rows.jsonl", verdict_rows)
+    return _download_response(request, "rows.jsonl", verdict_rows)
 
 
-async def rows_for_judges(request: Request) -> Response:
+def rows_for_judges(request: Request) -> Response:
     """Send reviewed answers for `judge-check`."""
-    return await run_in_threadpool(_download_response, request, "judge.yml", lambda *given: judge_rows(*given)[0])
+    return _download_response(request, "judge.yml", lambda *given: judge_rows(*given)[0])
 
 
 def _download_response(request: Request, name: str, made: Callable[[Cases, Opinions], str]) -> Response:
     place = ReviewAddress.parse_request(request, request.query_params)
-    path = page_parts.run_folder(request, place.run)
-    cases = cases_of(path, "", page_parts.baselines_folder(request), page_parts.ltm_dir(request))
+    path, cases = _run_under_review(request, structs.replace(place, compare=""))
     text = made(cases, Opinions(decisions.read_decisions(path)))
     headers = {"Content-Disposition": f'attachment; filename="{quote(cases.run_id)}.{name}"'}
     return Response(text, media_type="text/plain", headers=headers)

@@ -23,7 +23,7 @@ from pytest_ltm.judges._by_rules import RulesJudge
 from pytest_ltm.web.review.decisions import SAME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from pytest_ltm._journal.result import ConversationResult, ScenarioResult
@@ -119,18 +119,12 @@ def read_cases(path: Path, before: GateSide | None = None) -> Cases:
     if not result:
         raise LtmError(f"{path}: no results to review" + "".join(f": {notice}" for notice in notices[:1]))
     # The scores that agents had, those of the only agent where it has another name.
-    agents = {held.result.agent for held in result}
-    if before is None:
-        earlier = {}
-    else:
-        entries: dict[tuple[str, ...], float] = {}
-        for agent in agents:
-            known = before.agents
-            if agent not in known and len(known) != 1:
-                continue
-            rows: Sequence[ScenarioResult] = one_agent(before, agent if agent in known else "").result.scenarios
-            entries |= {(agent, *_case_key(row)[1:]): row.score for row in rows if row.score is not None}
-        earlier = entries
+    earlier: dict[tuple[str, ...], float] = {}
+    known = before.agents if before else ()
+    for agent in {held.result.agent for held in result}:
+        if before and (agent in known or len(known) == 1):
+            rows = one_agent(before, agent if agent in known else "").result.scenarios
+            earlier |= {(agent, *_case_key(row)[1:]): row.score for row in rows if row.score is not None}
     cases: list[Case] = []
     for held in result:
         definitions = _definitions_by_example(held.path / "plan.json")
