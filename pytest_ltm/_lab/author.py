@@ -100,7 +100,11 @@ def _ask_agent(source: AgentSource, prompt: str) -> str:
 def asked_model(spec: str) -> Iterator[AskedModel]:
     """Yield what the spec means: a model of a provider, or a dotted path; DatasetError if nothing."""
     if not names_model(spec):
-        yield AskedModel(spec, _load_function(spec))
+        hint = suggest_provider(spec) or f" Known are also {', '.join(FORMS)}"
+        function = DottedPath(spec, what="--model", error=DatasetError, hint=hint).resolve()
+        if not callable(function):
+            raise DatasetError(f"--model {spec}: is not a function from a prompt to a text, but {function!r:.80}")
+        yield AskedModel(spec, cast("Callable[[str], str]", function))
         return
     chosen, _ = read_model(spec, role="--model", error=DatasetError, ready=True)
     completions = open_model(chosen)
@@ -109,14 +113,6 @@ def asked_model(spec: str) -> Iterator[AskedModel]:
         yield asked
     finally:
         completions.close()
-
-
-def _load_function(spec: str) -> Callable[[str], str]:
-    hint = suggest_provider(spec) or f" Known are also {', '.join(FORMS)}"
-    result = DottedPath(spec, what="--model", error=DatasetError, hint=hint).resolve()
-    if not callable(result):
-        raise DatasetError(f"--model {spec}: is not a function from a prompt to a text, but {result!r:.80}")
-    return cast("Callable[[str], str]", result)
 
 
 def _complete_with_retries(completions: Any, asked: AskedModel, prompt: str) -> str:

@@ -37,8 +37,9 @@ def complete_definition(definition: Definition, path: Path, scenario: str) -> De
     extra: dict[str, Any] = {}
     if scenario == "spy_meeting":
         extra = {"other_messages": _other_groups(definition.expected, path)}
-    elif scenario == "restaurant":
-        extra = _read_menu(path)
+    elif scenario == "restaurant" and (file := menu_above(path)):
+        sections = read_json(file).mapping().items()
+        extra = {"menu": {name: [dish.text() for dish in dishes.items("dishes")] for name, dishes in sections}}
     return replace(definition, parameters={**definition.parameters, **extra}) if extra else definition
 
 
@@ -64,14 +65,6 @@ def _other_groups(expected: list[list[str]], path: Path) -> list[list[str]]:
 def menu_above(path: Path) -> Path | None:
     """Return the file with the menu that belongs to a definition file, if there is one."""
     return next((folder / MENU for folder in path.absolute().parents[:_LEVELS] if (folder / MENU).is_file()), None)
-
-
-def _read_menu(path: Path) -> dict[str, Any]:
-    file = menu_above(path)
-    if file is None:
-        return {}
-    sections = read_json(file).mapping()
-    return {"menu": {name: [dish.text() for dish in dishes.items("dishes")] for name, dishes in sections.items()}}
 
 
 # The published folder names with our names of the scenarios.

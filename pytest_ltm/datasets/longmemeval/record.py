@@ -203,7 +203,11 @@ def iter_record_slices(path: Path) -> Generator[tuple[int, int], None, None]:
 
 
 def _scan_slices(content: mmap.mmap, path: Path) -> Iterator[tuple[int, int]]:
-    _check_start(content, path)
+    beginning = content[:_SHOWN].removeprefix(b"\xef\xbb\xbf").lstrip()
+    if beginning[:1] != b"[":
+        what = ", but an object. JSON lines need [ ] around them and commas between"
+        what = what if beginning[:1] == b"{" else f": {no_list(beginning)}"
+        raise DatasetError(f"{path}: not a JSON list of records{what}")
     depth = start = freed = 0
     for part in _PARTS.finditer(content):
         change = _DEEPER.get(part[0], 0)
@@ -222,13 +226,6 @@ def _scan_slices(content: mmap.mmap, path: Path) -> Iterator[tuple[int, int]]:
                 after = f"goes on after the end of its list (at byte {part.end():,}). One list to a file"
                 raise DatasetError(f"{path}: {after}")
     raise DatasetError(f"{path}: ends in the middle of a record (after byte {start:,}): truncated? Download it again")
-
-
-def _check_start(content: mmap.mmap, path: Path) -> None:
-    start = content[:_SHOWN].removeprefix(b"\xef\xbb\xbf").lstrip()
-    if start[:1] != b"[":
-        what = ", but an object. JSON lines need [ ] around them and commas between"
-        raise DatasetError(f"{path}: not a JSON list of records{what if start[:1] == b'{' else f': {no_list(start)}'}")
 
 
 # --- Where the records of a LongMemEval file stand, remembered between runs: a scan of the largest file takes a minute.
