@@ -55,7 +55,11 @@ def _fill_each(name: str, questions: Iterable[Mapping[str, Any]]) -> Iterator[tu
         yield filled[0][0], [str(text) for _, text in filled]
 
 
-def answer_mutants(question: str, gold: str, other: str = "something else") -> Iterator[Replies]:
+def _fill_texts(name: str, **values: str) -> Iterator[tuple[str, str]]:
+    return ((way, text) for way, (text,) in _fill_each(name, [values]))
+
+
+def answer_mutants(question: str, gold: str, other: str = "something else") -> Iterator[tuple[str, str]]:
     """Yield wrong answers, each with the way in which it was made.
 
     Args:
@@ -76,7 +80,7 @@ def answer_mutants(question: str, gold: str, other: str = "something else") -> I
     if content_stems(other) & content_stems(right):  # both might be right
         other = "a green kettle"
     who = next(person for person in _PEOPLE if person not in f"{question} {right}".lower())
-    yield from _fill_templates("data set", gold=right, other=other, who=who)
+    yield from _fill_texts("data set", gold=right, other=other, who=who)
     yield from _changed_answers(right)
 
 
@@ -95,9 +99,9 @@ def _changed_answers(right: str) -> Iterator[tuple[str, str]]:
                 yield way, re.sub(rf"\b{name}\b", names[(place + 2) % len(names)], right)
 
 
-def invented_answers(other: str) -> Iterator[Replies]:
+def invented_answers(other: str) -> Iterator[tuple[str, str]]:
     """Yield answers to a question that cannot be answered; `other`: the answer to another question."""
-    return _fill_templates("invented", other=other)
+    return _fill_texts("invented", other=other)
 
 
 _FULL, _ANYTHING = 1.0, 0.02
@@ -118,7 +122,7 @@ def of_scenario(evaluator: str, args: Mapping[str, Any]) -> Iterator[tuple[str, 
             yield way, answers, _ANYTHING if evaluator in _OF_SEVERAL or way in _EARNS_NOTHING else _FULL
 
 
-def of_answer(row: Mapping[str, Any], others: Iterable[Mapping[str, Any]]) -> Iterator[Replies]:
+def of_answer(row: Mapping[str, Any], others: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
     """Yield mutants of the right answer to a question of a data set; `others`: other rows, for their answers."""
     if row["type"] == "single-session-preference":
         return

@@ -204,23 +204,16 @@ class Calibration:
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it as JSON values."""
+        agents = {}
+        for agent in (*self.controls, READER):
+            rows = {name: _marks_json(*self.earnings_pair(agent, name)) for name in self.scenarios}
+            for name, row in rows.items():
+                row["examples"] = [len(side[agent, name]) for side in (self.theirs, self.ours)]
+            agents[agent] = {"scenarios": rows, "total": _marks_json(*self.totals(agent))}
         return {
-            "span": self.span,
-            "scenarios": self.scenarios,
-            "left_out": self.left_out,
-            "agents": {
-                agent: {
-                    "scenarios": {
-                        name: _marks_json(*self.earnings_pair(agent, name))
-                        | {"examples": [len(side[agent, name]) for side in (self.theirs, self.ours)]}
-                        for name in self.scenarios
-                    },
-                    "total": _marks_json(*self.totals(agent)),
-                }
-                for agent in (*self.controls, READER)
-            },
+            "span": self.span, "scenarios": self.scenarios, "left_out": self.left_out, "agents": agents,
             "breaches": self.breaches,
-        }
+        }  # fmt: skip
 
 
 def _marks_json(one: IntervalEstimate, other: IntervalEstimate) -> dict[str, Any]:

@@ -220,10 +220,8 @@ def _leaderboard_differences(rows: Sequence[PublishedResult], entry: Mapping[str
         ("accuracy", 100 * (column.accuracy or 0), entry["accuracy"], 100 * _TOLERANCE),
         ("LTM score", column.ltm_score_paper or 0, entry["ltm"], _TOKENS),
     ]
-    pairs += [
-        (datasets[name], cell.mean, entry["by_dataset"].get(datasets[name]), _TOLERANCE)
-        for name, cell in column.cells.items()
-    ]
+    means = ((datasets[name], cell.mean) for name, cell in column.cells.items())
+    pairs += [(dataset, mean, entry["by_dataset"].get(dataset), _TOLERANCE) for dataset, mean in means]
     for name, ours, theirs, near in pairs:
         if ours is None or theirs is None or abs(ours - theirs) > near:
             yield f"{name} is {ours!r} here and {theirs!r} there"
@@ -283,12 +281,7 @@ def _published_events(each: PublishedConversation) -> Iterator[events.Event]:
             yield events.End(example=by)
     for row in result.scenarios:
         yield events.VerdictRecorded(
-            example=row.id,
-            score=row.score,
-            reason=row.reason,
-            rule=row.rule,
-            evidence=row.evidence,
-            checks=(),
+            example=row.id, score=row.score, reason=row.reason, rule=row.rule, evidence=row.evidence, checks=(),
             upper=row.upper,
-        )
+        )  # fmt: skip
     yield events.End(reason="complete")

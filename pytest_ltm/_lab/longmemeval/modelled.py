@@ -66,18 +66,14 @@ def write_record(needle: Needle, seed: str, model: Model, writes: Writes) -> dic
         rounds = rng.randint(*ROUNDS)
         place = early_round(rng, rounds)
         kept = words_to_keep(message, values)
-        asides = [message.aside if at == place else mentions.next(message.theme) or Aside() for at in range(rounds)]
-        # by chance a mention may have the very words that only the evidence may have
-        asides = [
-            aside if at == place or not kept or _lacking_words(aside.said, kept) else Aside()
-            for at, aside in enumerate(asides)
-        ]
-        requests = rng.sample(load_themes()[message.theme].requests, rounds)
-        plan = tuple(
-            RoundOutline(f"{asked.text} {aside.request}".strip(), aside, at == place)
-            for at, (asked, aside) in enumerate(zip(requests, asides, strict=True))
-        )
-        sessions.append(writes(SessionOutline(plan, kept, f"question {name}, session {number}"), model))
+        plan = []
+        for at, asked in enumerate(rng.sample(load_themes()[message.theme].requests, rounds)):
+            aside = message.aside if at == place else mentions.next(message.theme) or Aside()
+            # by chance a mention may have the very words that only the evidence may have
+            if at != place and kept and not _lacking_words(aside.said, kept):
+                aside = Aside()
+            plan.append(RoundOutline(f"{asked.text} {aside.request}".strip(), aside, at == place))
+        sessions.append(writes(SessionOutline(tuple(plan), kept, f"question {name}, session {number}"), model))
     return as_record(needle, name, sessions)
 
 
@@ -90,12 +86,8 @@ def session_prompts() -> dict[str, str]:
 
 def at_once(talk: SessionOutline, model: Model) -> list[_Turn]:
     """Return the turns of a session that the model wrote in one answer."""
-    plan = [
-        {"wants": one.wants}
-        | ({"lets_slip": one.aside.said} if one.aside.said else {})
-        | ({"made": one.aside.made} if one.aside.made else {})
-        for one in talk.rounds
-    ]
+    named = ({"wants": one.wants, "lets_slip": one.aside.said, "made": one.aside.made} for one in talk.rounds)
+    plan = [{name: text for name, text in wanted.items() if text or name == "wants"} for wanted in named]
     asked = prompt_of(session_prompts(), "session", rounds=str(len(plan)), words=str(_REPLY_WORDS), plan=plan)
     return written_by(model, asked, lambda value: read_chat(value, talk), talk.what)
 
@@ -151,25 +143,15 @@ def _read_chat_turn(value: Any, role: str, number: int, talk: SessionOutline) ->
     gone = [line for line in listed if line not in text]
     require(not gone, f"round {number}: the assistant's answer lacks this line of `made`: {gone[:1]}.")
     if role == "user" and here.evidence and here.aside.said:
-        _require_told(text, here.aside.said, talk.kept, number)
+        reply, stems, lacking = here.aside.said, content_stems(here.aside.said), _lacking_words(text, talk.kept)
+        require(not lacking, f"round {number}: the message must keep {lacking} of {reply!r}.")
+        holds = len(stems & content_stems(text)) >= _ENOUGH * len(stems)
+        require(holds, f"round {number}: the message does not tell {reply!r}.")
     elif role == "user" and talk.kept:
-        require(
-            bool(_lacking_words(text, talk.kept)),
-            f"round {number}: what slips out elsewhere is said again: {text[:80]!r}.",
-        )
-    return {
-        "role": role,
-        "content": text,
-        "has_answer": here.evidence and bool(here.aside.made) is (role == "assistant"),
-    }
-
-
-def _require_told(text: str, reply: str, kept: Sequence[str], number: int) -> None:
-    lacking = _lacking_words(text, kept)
-    require(not lacking, f"round {number}: the message must keep {lacking} of {reply!r}.")
-    stems = content_stems(reply)
-    share = len(stems & content_stems(text)) / len(stems)
-    require(share >= _ENOUGH, f"round {number}: the message does not tell {reply!r}.")
+        differs = bool(_lacking_words(text, talk.kept))
+        require(differs, f"round {number}: what slips out elsewhere is said again: {text[:80]!r}.")
+    has_answer = here.evidence and bool(here.aside.made) is (role == "assistant")
+    return {"role": role, "content": text, "has_answer": has_answer}
 
 
 def _lacking_words(text: str, kept: Sequence[str]) -> list[str]:

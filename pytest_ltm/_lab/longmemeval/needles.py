@@ -351,7 +351,7 @@ def _draw_needle(rng: Random, kind: QuestionKind, decks: _Decks) -> Needle:
     return make(rng, *decks.draw(kind, all_of(row_type)), abstains=kind.abstains)
 
 
-_MAKERS: dict[str, tuple[type[Any], Callable[..., Needle]]] = {
+_MAKERS: dict[str, tuple[Any, Callable[..., Needle]]] = {
     "single-session-user": (Attribute, from_user), "single-session-assistant": (Made, from_assistant),
     "multi-session": (ItemSeries, from_series), "knowledge-update": (Update, from_update),
 }  # fmt: skip

@@ -147,9 +147,8 @@ def told_alone(record: LongMemEvalRecord | None) -> HistoryWithQuestions:
         return HistoryWithQuestions((), {}, {})
     cited = [session for session in record.sessions if holds_evidence(session, record)]
     past = session_history(record.sessions)
-    return HistoryWithQuestions(
-        past, {record.id: _place_question(record, cited, past)}, _irregular_sessions(record.sessions)
-    )
+    placed = {record.id: _place_question(record, cited, past)}
+    return HistoryWithQuestions(past, placed, _irregular_sessions(record.sessions))
 
 
 def told_together(records: Iterable[LongMemEvalRecord]) -> HistoryWithQuestions:
