@@ -50,9 +50,8 @@ class AskedModel:
         except (AgentFault, AgentError) as error:
             raise DatasetError(f"--model {self._name}: {error}. What is complete is kept: run it again") from error
         except Exception as error:
-            raise DatasetError(
-                f"--model {self._name}: raised {describe_error(error)}. What is complete is kept"
-            ) from error
+            what = f"raised {describe_error(error)}. What is complete is kept"
+            raise DatasetError(f"--model {self._name}: {what}") from error
         if not isinstance(text, str):
             raise DatasetError(f"--model {self._name}: must return a text, returned {text!r:.80}")
         self.characters += len(prompt) + len(text)
@@ -157,10 +156,8 @@ def parse_json_answer(text: str) -> Any:
 
 def prompt_of(known: Mapping[str, str], step: str, **parts: object) -> str:
     """Return the prompt of a step, one of the texts known; parts other than texts are filled in as JSON."""
-    shown = {
-        name: part if isinstance(part, str) else json.dumps(part, ensure_ascii=False) for name, part in parts.items()
-    }
-    return Template(known[step]).substitute(shown, json=_JSON)
+    others = {name: json.dumps(part, ensure_ascii=False) for name, part in parts.items() if not isinstance(part, str)}
+    return Template(known[step]).substitute(parts | others, json=_JSON)
 
 
 _TRIES = 3

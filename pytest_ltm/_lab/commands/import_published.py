@@ -107,10 +107,8 @@ def published_run(conversations: Sequence[PublishedConversation], **fields: Any)
         if each.seconds is not None:
             key = each.result.agent, each.result.span_label
             seconds[key] = seconds.get(key, 0.0) + each.seconds
-    paces = tuple(
-        Pace(agent=agent, span_label=span, asking=CallDurations(total=total))
-        for (agent, span), total in seconds.items()
-    )
+    durations = ((*key, CallDurations(total=total)) for key, total in seconds.items())
+    paces = tuple(Pace(agent=agent, span_label=span, asking=asking) for agent, span, asking in durations)
     results = tuple(each.result for each in conversations)
     return RunResult(**{"run_id": "published", "conversations": results, "paces": paces, **fields})
 
@@ -125,10 +123,8 @@ def import_conversations(
     labels = agent_labels((row.benchmark, row.agent) for row in rows)
     # without transcripts there is nothing to count, and a tokenizer takes a while to load
     count = token_counter(TOKENIZER).count if any(row.log for row in rows) else len
-    return [
-        published_conversation(mine, labels[key[1]], count, stats.get(key))
-        for key, mine in by_conversation(rows).items()
-    ]
+    by_key = by_conversation(rows).items()
+    return [published_conversation(mine, labels[key[1]], count, stats.get(key)) for key, mine in by_key]
 
 
 def import_notices(rows: Sequence[PublishedResult]) -> list[str]:
@@ -138,10 +134,8 @@ def import_notices(rows: Sequence[PublishedResult]) -> list[str]:
     renamed = sorted(name for name, its in shown.items() if its and its.span_label in PAPERS_NAMES.values())
     older = sorted(name for name, its in shown.items() if its and its.version < MEMORY_SPANS_SINCE)
     lines = [f"{IMPORTED}: verdicts and measured spans are as published, nothing was scored again"]
-    lines += [
-        f"{their!r} is labelled 2k as in the paper; the memory span of its configuration is 1,000 tokens"
-        for their in renamed
-    ]
+    label = "is labelled 2k as in the paper; the memory span of its configuration is 1,000 tokens"
+    lines += [f"{name!r} {label}" for name in renamed]
     if older:
         lines.append(f"{', '.join(older)}: these versions name the filler between messages, not a memory span")
     if missing:

@@ -131,9 +131,8 @@ def read_record(top: Field) -> LongMemEvalRecord:
     when, at = _parse_record_date(fields["question_date"])
     cited = fields["answer_session_ids"].texts() if "answer_session_ids" in fields else ()
     name, kind, question = (fields[name].text() for name in ("question_id", "question_type", "question"))
-    return LongMemEvalRecord(
-        name, kind, question, answer, when, at, sessions, cited, tuple(_record_notes(sessions, cited, at))
-    )
+    notes = tuple(_record_notes(sessions, cited, at))
+    return LongMemEvalRecord(name, kind, question, answer, when, at, sessions, cited, notes)
 
 
 def _parse_sessions(lists: Mapping[str, list[Field]]) -> tuple[HistorySession, ...]:
@@ -272,10 +271,14 @@ def index_of(path: Path, cache: Path | None = None) -> RecordIndex:
     stamp = {"format": FORMAT, "path": str(path.resolve()), "size": state.st_size, "mtime_ns": state.st_mtime_ns}
     name = hashlib.sha256(str(stamp["path"]).encode(errors="surrogatepass")).hexdigest()[:32]
     place = cache / f"{name}.json"
-    if (record_index := _read_index(place, stamp)) is None:
-        record_index = _scan_records(path)
-        _write_index(place, stamp, record_index)
-    return record_index
+    if index := _read_index(place, stamp):
+        return index
+    index = _scan_records(path)
+    record = {**stamp, "sha256": index.sha256, "entries": [astuple(entry) for entry in index.entries]}
+    with suppress(OSError, DiskFault):  # a folder that cannot be written costs the memory, not the run
+        place.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(place, json.dumps(record).encode())
+    return index
 
 
 def _read_index(place: Path, stamp: Mapping[str, Any]) -> RecordIndex | None:
@@ -291,14 +294,6 @@ def _read_index(place: Path, stamp: Mapping[str, Any]) -> RecordIndex | None:
         return RecordIndex(entries, str(data["sha256"]))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
-
-
-def _write_index(place: Path, stamp: Mapping[str, Any], index: RecordIndex) -> None:
-    """Keep an index; a folder that cannot be written costs the memory, not the run."""
-    record = {**stamp, "sha256": index.sha256, "entries": [astuple(entry) for entry in index.entries]}
-    with suppress(OSError, DiskFault):
-        place.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(place, json.dumps(record).encode())
 
 
 def _scan_records(path: Path) -> RecordIndex:
@@ -320,10 +315,8 @@ def _file_state(path: Path) -> os.stat_result:
     except IsADirectoryError as error:
         raise DatasetError(f"{path}: is a folder. Name one of its files, such as longmemeval_s_cleaned.json") from error
     except OSError as error:
-        raise DatasetError(
-            f"{path}: cannot be read: {error.strerror}. LongMemEval is not shipped: download it, or make questions "
-            "with ltm data longmemeval-generate"
-        ) from error
+        cure = "download it, or make questions with ltm data longmemeval-generate"
+        raise DatasetError(f"{path}: cannot be read: {error.strerror}. LongMemEval is not shipped: {cure}") from error
 
 
 def part_of(path: Path, start: int, end: int) -> bytes:
@@ -344,13 +337,11 @@ def _index_entry(path: Path, number: int, place: tuple[int, int]) -> RecordIndex
         fields = fields_of(top, REQUIRED, "record of LongMemEval")
         name, kind = fields["question_id"].text(), fields["question_type"].text()
     if kind not in TYPES:
-        raise DatasetError(
-            f"{path}: {name}: unknown question_type {kind!r}.{did_you_mean(kind, TYPES)} Known are {', '.join(TYPES)}"
-        )
+        known = f"{did_you_mean(kind, TYPES)} Known are {', '.join(TYPES)}"
+        raise DatasetError(f"{path}: {name}: unknown question_type {kind!r}.{known}")
     try:
-        return RecordIndexEntry(
-            name, kind, *place, notes=read_record(structs.replace(top, where=f"{path}: {name}")).notes
-        )
+        record = read_record(structs.replace(top, where=f"{path}: {name}"))
+        return RecordIndexEntry(name, kind, *place, notes=record.notes)
     except DefinitionError as error:
         return RecordIndexEntry(name, kind, *place, fault=str(error))
 
