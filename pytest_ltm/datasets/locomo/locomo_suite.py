@@ -197,7 +197,7 @@ class LocomoSuite:
         return (Wait(history=number), Wait(tokens=after + last)) if after else (Wait(history=number, tokens=last),)
 
 
-def open_suite(path: Path | None, values: Mapping[str, Any], seed: int) -> LocomoSuite:
+def open_suite(path: Path | None, values: Mapping[str, Any], seed: int, _cache: Path | None) -> LocomoSuite:
     """Return the suite of a file or folder; DatasetError or ConfigurationError for what cannot be used."""
     if path is None:
         raise DatasetError(

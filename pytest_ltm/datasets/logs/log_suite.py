@@ -181,7 +181,10 @@ EXAMPLE = '{"question": "When does Ann fly?", "gold": "on Tuesday", "evidence": 
 """A line that asks something."""
 
 
-def open_suite(path: Path | None, values: Mapping[str, Any], *, name: str = "logs", scorer: str = "") -> LogsSuite:
+def open_suite(
+    path: Path | None, values: Mapping[str, Any], _seed: int = 0, _cache: Path | None = None, *, name: str = "logs",
+    scorer: str = "",
+) -> LogsSuite:  # fmt: skip
     """Return the suite of a file; DatasetError or ConfigurationError for what cannot be used."""
     if path is None:
         raise DatasetError("no logs: give --ltm-data=FILE.jsonl, or make one of a chat export with ltm data convert")
