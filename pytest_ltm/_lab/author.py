@@ -50,9 +50,8 @@ class AskedModel:
         except (AgentFault, AgentError) as error:
             raise DatasetError(f"--model {self._name}: {error}. What is complete is kept: run it again") from error
         except Exception as error:
-            raise DatasetError(
-                f"--model {self._name}: raised {describe_error(error)}. What is complete is kept"
-            ) from error
+            what = f"raised {describe_error(error)}. What is complete is kept"
+            raise DatasetError(f"--model {self._name}: {what}") from error
         if not isinstance(text, str):
             raise DatasetError(f"--model {self._name}: must return a text, returned {text!r:.80}")
         self.characters += len(prompt) + len(text)
@@ -100,7 +99,11 @@ def _ask_agent(source: AgentSource, prompt: str) -> str:
 def asked_model(spec: str) -> Iterator[AskedModel]:
     """Yield what the spec means: a model of a provider, or a dotted path; DatasetError if nothing."""
     if not names_model(spec):
-        yield AskedModel(spec, _load_function(spec))
+        hint = suggest_provider(spec) or f" Known are also {', '.join(FORMS)}"
+        function = DottedPath(spec, what="--model", error=DatasetError, hint=hint).resolve()
+        if not callable(function):
+            raise DatasetError(f"--model {spec}: is not a function from a prompt to a text, but {function!r:.80}")
+        yield AskedModel(spec, cast("Callable[[str], str]", function))
         return
     chosen, _ = read_model(spec, role="--model", error=DatasetError, ready=True)
     completions = open_model(chosen)
@@ -109,14 +112,6 @@ def asked_model(spec: str) -> Iterator[AskedModel]:
         yield asked
     finally:
         completions.close()
-
-
-def _load_function(spec: str) -> Callable[[str], str]:
-    hint = suggest_provider(spec) or f" Known are also {', '.join(FORMS)}"
-    result = DottedPath(spec, what="--model", error=DatasetError, hint=hint).resolve()
-    if not callable(result):
-        raise DatasetError(f"--model {spec}: is not a function from a prompt to a text, but {result!r:.80}")
-    return cast("Callable[[str], str]", result)
 
 
 def _complete_with_retries(completions: Any, asked: AskedModel, prompt: str) -> str:
@@ -161,10 +156,8 @@ def parse_json_answer(text: str) -> Any:
 
 def prompt_of(known: Mapping[str, str], step: str, **parts: object) -> str:
     """Return the prompt of a step, one of the texts known; parts other than texts are filled in as JSON."""
-    shown = {
-        name: part if isinstance(part, str) else json.dumps(part, ensure_ascii=False) for name, part in parts.items()
-    }
-    return Template(known[step]).substitute(shown, json=_JSON)
+    others = {name: json.dumps(part, ensure_ascii=False) for name, part in parts.items() if not isinstance(part, str)}
+    return Template(known[step]).substitute(parts | others, json=_JSON)
 
 
 _TRIES = 3

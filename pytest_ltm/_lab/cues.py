@@ -172,11 +172,8 @@ class CueCounts:
 
     def subtract_counts(self, part: CueCounts) -> CueCounts:
         """Return what is seen in the rest."""
-        return CueCounts(
-            self.sought - part.sought,
-            self.others - part.others,
-            (self.texts[0] - part.texts[0], self.texts[1] - part.texts[1]),
-        )
+        texts = (self.texts[0] - part.texts[0], self.texts[1] - part.texts[1])
+        return CueCounts(self.sought - part.sought, self.others - part.others, texts)
 
     def weight(self, cue: Cue) -> float:
         """Return the log of how many times more likely the cue is in what is sought.
@@ -193,12 +190,8 @@ class CueCounts:
         """Return how much the cue tells of the side: half of Dunning's log-likelihood ratio (1993)."""
         (a, b), (m, n) = (self.sought[cue], self.others[cue]), self.texts
         share = (a + b) / (m + n)
-        return (
-            _log_likelihood(a, m, a / m)
-            + _log_likelihood(b, n, b / n if n else 0)
-            - _log_likelihood(a, m, share)
-            - _log_likelihood(b, n, share)
-        )
+        apart = _log_likelihood(a, m, a / m) + _log_likelihood(b, n, b / n if n else 0)
+        return apart - _log_likelihood(a, m, share) - _log_likelihood(b, n, share)
 
     def telling(self, least: int = 1) -> list[Cue]:
         """Return the cues that tell what is sought and were seen in so many texts of it, those that tell most first."""

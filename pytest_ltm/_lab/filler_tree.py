@@ -142,10 +142,9 @@ def make_skipping(argument: str) -> AgentSource:
     size, _, path = argument.partition(":")
     try:
         tree = _read_tree(json.loads(Path(path).read_text("utf-8"))) if path else LONG
-    except (OSError, ValueError) as exc:
-        raise AgentError(
-            f"agent 'skips:{argument}': write a size and the file of a tree, as in 'skips:8k:t.json'"
-        ) from exc
+    except (OSError, ValueError) as error:
+        cure = "write a size and the file of a tree, as in 'skips:8k:t.json'"
+        raise AgentError(f"agent 'skips:{argument}': {cure}") from error
     return agent_source(partial(SkipsFiller, tree, tokens_of("skips", size), f"skips:{size}"), spec=f"skips:{argument}")
 
 

@@ -79,18 +79,13 @@ class PublishedAnswer(Struct, frozen=True, kw_only=True):
     @property
     def ruling(self) -> Ruling:
         """What the rules say."""
-        if self.category is not None:
-            return strict_verdict(
-                category=self.category, question=self.question, answer=self.gold, prediction=self.said
-            )
-        if self.kind in TYPES or self.kind == "abstention":
+        question, gold = self.question, self.gold
+        if self.category is None and (self.kind in TYPES or self.kind == "abstention"):
             return rule_on_hypothesis(
-                question_id=self.id, question_type=self.kind, question=self.question, answer=self.gold,
-                hypothesis=self.said,
-            )  # fmt: skip
-        return strict_verdict(
-            category=Category.SINGLE_HOP, question=self.question, answer=self.gold, prediction=self.said
-        )
+                question_id=self.id, question_type=self.kind, question=question, answer=gold, hypothesis=self.said
+            )
+        category = self.category or Category.SINGLE_HOP
+        return strict_verdict(category=category, question=question, answer=gold, prediction=self.said)
 
     @property
     def official_f1(self) -> float | None:

@@ -94,31 +94,23 @@ def _laid_over(row: PublishedResult, below: PublishedResult) -> PublishedResult:
 
 def _parse_row(record: Mapping[str, Any], where: str) -> PublishedResult:
     """Return the result that a record is; DatasetError names `where` and the field."""
-    for name in _NAMES:
-        if not isinstance(record[name], str) or not record[name]:
-            raise DatasetError(f"{where}: {name} is {record[name]!r}, not a name")
+    if wrong := [name for name in _NAMES if not isinstance(record[name], str) or not record[name]]:
+        raise DatasetError(f"{where}: {wrong[0]} is {record[wrong[0]]!r}, not a name")
     repetition = record.get("repetition") or 0
     if not isinstance(repetition, int):
         raise DatasetError(f"{where}: repetition is {repetition!r}, not a number")
     full = _number_field(record, "max_score", where)
     span, before = record.get("tokens"), _earlier_verdict(record, full, where)
     return PublishedResult(
-        ref=str(record.get("ref") or MAIN),
-        benchmark=record["benchmark"],
-        agent=record["agent"],
-        dataset=record["dataset"],
-        example=record["example_id"] + (f".{repetition}" if repetition else ""),
+        ref=str(record.get("ref") or MAIN), benchmark=record["benchmark"], agent=record["agent"],
+        dataset=record["dataset"], example=record["example_id"] + (f".{repetition}" if repetition else ""),
         score=_share_of_full(_number_field(record, "score", where), full, where),
-        span=span if isinstance(span, int) else None,
-        manual=bool(record.get("manual")) or before is not None,
-        before=before,
-        reason="; ".join(_text_tuple(record.get("reasoning"))),
-        code=str((record.get("orig_eval") or {}).get("code") or ""),
-        log=_text_tuple(record.get("task_log")),
-        questions=_text_tuple(record.get("questions")),
+        span=span if isinstance(span, int) else None, manual=bool(record.get("manual")) or before is not None,
+        before=before, reason="; ".join(_text_tuple(record.get("reasoning"))),
+        code=str((record.get("orig_eval") or {}).get("code") or ""), log=_text_tuple(record.get("task_log")),
+        questions=_text_tuple(record.get("questions")), script=_text_tuple(record.get("script")),
         responses=_text_tuple(record.get("responses", record.get("actual_responses"))),
-        script=_text_tuple(record.get("script")),
-    )
+    )  # fmt: skip
 
 
 def _earlier_verdict(record: Mapping[str, Any], full: float, where: str) -> Automatic | None:
@@ -241,13 +233,18 @@ def _result_file(file: Path) -> _Record:
         )
     benchmark, _, agent, dataset = file.resolve().parts[-_FOLDERS - 1 : -1]
     example, _, repetition = file.stem.rpartition("_")
-    fields = json_of(file)
-    if not isinstance(fields, dict):
-        raise DatasetError(f"{file}: expected an object, not {str(fields)[:80]!r}")
+    fields = _object_of(file)
     if not (example and repetition.isdecimal()):
         example, repetition = file.stem, "0"
     named = {"benchmark": benchmark, "agent": agent, "dataset": dataset, "example_id": example, "ref": MAIN}
     return str(file), {**fields, **named, "repetition": int(repetition)}
+
+
+def _object_of(file: Path) -> dict[str, Any]:
+    fields = json_of(file)
+    if not isinstance(fields, dict):
+        raise DatasetError(f"{file}: expected an object, not {str(fields)[:80]!r}")
+    return fields
 
 
 # --- what a run cost and took: `results/<agent>/runstats.json`
@@ -272,9 +269,7 @@ def read_run_stats(paths: Iterable[Path]) -> dict[tuple[str, str], RunStats]:
             parts = file.resolve().parts
             if len(parts) < _FOLDERS or parts[-3] != _RESULTS:
                 raise DatasetError(f"{file}: cost and time of a run stand in <benchmark>/results/<agent>/{_STATS}")
-            fields = json_of(file)
-            if not isinstance(fields, dict):
-                raise DatasetError(f"{file}: expected an object, not {str(fields)[:80]!r}")
+            fields = _object_of(file)
             cost, seconds = (_number_field(fields, name, str(file)) for name in ("agent_costs_usd", "duration"))
             if not (0 <= cost < inf and 0 <= seconds < inf):
                 raise DatasetError(f"{file}: agent_costs_usd is {cost!r} and duration {seconds!r}; neither is negative")
@@ -486,20 +481,17 @@ def published_conversation(
     first = rows[0]
     named = parse_benchmark(first.benchmark)
     if named is None:
-        raise DatasetError(
-            f"benchmark {first.benchmark!r} names no memory span. Expected a name such as 'Benchmark 3 - 32k'"
-        )
+        expected = "Expected a name such as 'Benchmark 3 - 32k'"
+        raise DatasetError(f"benchmark {first.benchmark!r} names no memory span. {expected}")
     ordered = sorted(rows, key=lambda row: (scenario_name(row), natural_sort_key(row.example)))
     examples = {f"{scenario_name(row)}/{safe_label(row.example)}": row for row in ordered}
     plan = _published_plan(first.benchmark, named, examples)
-    published_transcript = build_transcript(examples, count)
-    result = _conversation_result(agent, first.agent, named, plan, examples, published_transcript)
-    return PublishedConversation(
-        result=result if stats is None else replace(result, cost_usd=stats.cost_usd),
-        plan=plan,
-        talk=published_transcript,
-        seconds=None if stats is None else stats.seconds,
-    )
+    talk = build_transcript(examples, count)
+    result = _conversation_result(agent, first.agent, named, plan, examples, talk)
+    if stats is None:
+        return PublishedConversation(result=result, plan=plan, talk=talk)
+    result = replace(result, cost_usd=stats.cost_usd)
+    return PublishedConversation(result=result, plan=plan, talk=talk, seconds=stats.seconds)
 
 
 def scenario_name(row: PublishedResult) -> str:
@@ -518,73 +510,49 @@ def _published_plan(name: str, named: Benchmark, examples: Mapping[str, Publishe
 
 
 def _conversation_result(
-    agent: str,
-    published: str,
-    named: Benchmark,
-    plan: Plan,
-    examples: Mapping[str, PublishedResult],
-    published_transcript: PublishedTranscript,
-) -> ConversationResult:
-    spec = f"{PUBLISHED}: {published}"
-    exchanges = published_transcript.exchanges
-    fillers = [each for each in exchanges if each.kind == "filler"]
+    agent: str, published: str, named: Benchmark, plan: Plan, examples: Mapping[str, PublishedResult],
+    talk: PublishedTranscript,
+) -> ConversationResult:  # fmt: skip
+    spec, exchanges = f"{PUBLISHED}: {published}", talk.exchanges
     return ConversationResult(
-        agent=agent,
-        agent_spec=spec,
-        span_label=named.span_label,
-        count="all",
-        span=named.span,
-        trial=named.trial,
-        plan_fingerprint=plan.fingerprint,
-        agent_fingerprint=agent_fingerprint(spec, None),
-        scenarios=tuple(
-            _example_result(agent, named, name, row, published_transcript) for name, row in examples.items()
-        ),
+        agent=agent, agent_spec=spec, span_label=named.span_label, count="all", span=named.span, trial=named.trial,
+        plan_fingerprint=plan.fingerprint, agent_fingerprint=agent_fingerprint(spec, None),
+        scenarios=tuple(_example_result(agent, named, name, row, talk) for name, row in examples.items()),
         tokens=exchanges[-1].end if exchanges else 0,
-        filler_tokens=sum(each.message_tokens + each.reply_tokens for each in fillers),
-        reply_tokens=sum(each.reply_tokens for each in exchanges),
-        exchanges=len(exchanges),
+        filler_tokens=_tokens_of(each for each in exchanges if each.kind == "filler"),
+        reply_tokens=sum(each.reply_tokens for each in exchanges), exchanges=len(exchanges),
         simulated_seconds=(exchanges[-1].now - exchanges[0].now).total_seconds() if exchanges else 0.0,
-    )
+    )  # fmt: skip
+
+
+def _tokens_of(exchanges: Iterable[Exchange]) -> int:
+    return sum(each.message_tokens + each.reply_tokens for each in exchanges)
 
 
 def _example_result(
-    agent: str, bench: Benchmark, name: str, row: PublishedResult, published_transcript: PublishedTranscript
+    agent: str, bench: Benchmark, name: str, row: PublishedResult, talk: PublishedTranscript
 ) -> ScenarioResult:
     place = ConversationName(agent, bench.span_label, bench.trial)
     ours, example = scenario_name(row), safe_label(row.example)
-    own = [each for each in published_transcript.exchanges if each.by == name]
+    exchanges = talk.exchanges
     spanned = bench.version >= MEMORY_SPANS_SINCE and bench.span is not None and row.span is not None
     # thirds do not add up to 1 exactly
     score = 1.0 if row.score >= FULL_MARKS else row.score
     why = [row.reason or "the published score has no reason"] + [NO_TRANSCRIPT] * (not row.log)
     ruled = row.before or Automatic(score=None, reason=_SKIPPED, outcome="skipped")
     return ScenarioResult(
-        scenario=ours,
-        example=example,
-        agent=agent,
-        span_label=bench.span_label,
-        span=bench.span,
-        trial=bench.trial,
-        nodeid=f"ltm/{ours}.py::test_{ours}[{place}-{example}]",
-        outcome=_score_outcome(score),
-        score=score,
+        scenario=ours, example=example, agent=agent, span_label=bench.span_label, span=bench.span, trial=bench.trial,
+        nodeid=f"ltm/{ours}.py::test_{ours}[{place}-{example}]", outcome=_score_outcome(score), score=score,
         reason=("amended by hand: " if row.manual else "") + "; ".join(why),
-        rule=" ".join(part for part in (PUBLISHED, row.code or row.ref) if part),
-        measured_span=row.span,
+        rule=f"{PUBLISHED} {row.code or row.ref}".rstrip(), measured_span=row.span,
         overrun=spanned and (row.span or 0) > (bench.span or 0),
-        tokens=sum(each.message_tokens + each.reply_tokens for each in own),
-        skills=SKILLS.get(ours, ()),
+        tokens=_tokens_of(each for each in exchanges if each.by == name), skills=SKILLS.get(ours, ()),
         questions=tuple(
-            QuestionResult(
-                number=at,
-                text=published_transcript.exchanges[at].message,
-                answer=published_transcript.exchanges[at].reply,
-            )
-            for at in published_transcript.questions.get(name, ())
+            QuestionResult(number=at, text=exchanges[at].message, answer=exchanges[at].reply)
+            for at in talk.questions.get(name, ())
         ),
         automatic=ruled if row.manual else None,
-    )
+    )  # fmt: skip
 
 
 def _score_outcome(score: float) -> Outcome:

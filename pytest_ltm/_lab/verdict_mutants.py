@@ -6,15 +6,21 @@ A mutant that passes is a defect of the rules, whatever a labelled reply says of
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, TypeAlias
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from pytest_ltm._language.dates import DAYS, MONTHS
 from pytest_ltm._language.rulings.gold import read_gold
 from pytest_ltm._language.words import content_stems, plain_words
+from pytest_ltm._storage.schema import load_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+
+# How it was made, and the reply or the replies.
+Replies: TypeAlias = "tuple[str, str | list[str]]"
 
 _NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 _UNITS = (
@@ -26,6 +32,31 @@ _UNITS = (
 _PEOPLE = ("neighbour", "sister", "colleague", "uncle")
 # By so much an amount is changed: further than any rule forgives.
 _PAST = 7
+
+
+@cache
+def _templates() -> Mapping[str, list[Any]]:
+    return cast("Mapping[str, list[Any]]", load_yaml(Path(__file__).with_suffix(".yml")).value)
+
+
+def _fill_templates(name: str, **values: Any) -> Iterator[Replies]:
+    """Yield the templates of that name, filled in."""
+    for entry in _templates()[name]:
+        if isinstance(entry, str):
+            yield from _fill_templates(entry, **values)
+            continue
+        ((way, text),) = entry.items()
+        yield way, text.format(**values) if isinstance(text, str) else [part.format(**values) for part in text]
+
+
+def _fill_each(name: str, questions: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, list[str]]]:
+    """Yield each template filled in for every question: all are answered in the same way."""
+    for filled in zip(*(list(_fill_templates(name, **values)) for values in questions), strict=True):
+        yield filled[0][0], [str(text) for _, text in filled]
+
+
+def _fill_texts(name: str, **values: str) -> Iterator[tuple[str, str]]:
+    return ((way, text) for way, (text,) in _fill_each(name, [values]))
 
 
 def answer_mutants(question: str, gold: str, other: str = "something else") -> Iterator[tuple[str, str]]:
@@ -48,19 +79,8 @@ def answer_mutants(question: str, gold: str, other: str = "something else") -> I
         return
     if content_stems(other) & content_stems(right):  # both might be right
         other = "a green kettle"
-    who = next(one for one in _PEOPLE if one not in f"{question} {right}".lower())
-    yield "denied", f"It was not {right}."
-    yield "denied", f"Not {right}, that came later."
-    yield "denied", f"It is {other}, not {right}."
-    yield "either-or", f"Either {right} or {other}."
-    yield "either-or", f"{other} or {right}"
-    yield "either-or", f"{right} or {other}, I mix them up."
-    yield "swapped", other
-    yield "swapped", f"It is {other}."
-    yield "quoted in a refusal", f"I have no record of that. You never told me whether it is {right}."
-    yield "quoted in a refusal", f"I'm sorry, I can't say whether it is {right}; I don't remember it."
-    yield "another subject", f"For your {who} it is {right}; for you it is {other}."
-    yield "another subject", f"Your {who}'s is {right}."
+    who = next(person for person in _PEOPLE if person not in f"{question} {right}".lower())
+    yield from _fill_texts("data set", gold=right, other=other, who=who)
     yield from _changed_answers(right)
 
 
@@ -81,27 +101,25 @@ def _changed_answers(right: str) -> Iterator[tuple[str, str]]:
 
 def invented_answers(other: str) -> Iterator[tuple[str, str]]:
     """Yield answers to a question that cannot be answered; `other`: the answer to another question."""
-    yield "answered what was never said", f"It is {other}."
-    yield "answered what was never said", f"I'm not sure, but I think it is {other}."
+    return _fill_texts("invented", other=other)
 
 
-# How it was made, the answers, and the share of full marks at which it passes.
-Made: TypeAlias = "tuple[str, list[str], float]"
 _FULL, _ANYTHING = 1.0, 0.02
 _EARNS_NOTHING = frozenset(("denied", "quoted in a refusal"))
 _STAGES = 5
 
 
-def of_scenario(evaluator: str, args: Mapping[str, Any]) -> Iterator[Made]:
-    """Yield mutants of the right answers to what an evaluator of that name and those arguments expects."""
+def of_scenario(evaluator: str, args: Mapping[str, Any]) -> Iterator[tuple[str, list[str], float]]:
+    """Yield mutants of the right answers to what an evaluator of that name and those arguments expects.
+
+    Each is how it was made, the answers, and the share of full marks at which it passes.
+    """
     for way, reply in _MAKERS[evaluator](args) if evaluator in _MAKERS else ():
         answers = [reply] if isinstance(reply, str) else reply
         if evaluator == "PlaysGuest":
             yield way, answers, len(answers) / _STAGES
-        elif evaluator in _OF_SEVERAL or way in _EARNS_NOTHING:
-            yield way, answers, _ANYTHING
         else:
-            yield way, answers, _FULL
+            yield way, answers, _ANYTHING if evaluator in _OF_SEVERAL or way in _EARNS_NOTHING else _FULL
 
 
 def of_answer(row: Mapping[str, Any], others: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
@@ -111,29 +129,13 @@ def of_answer(row: Mapping[str, Any], others: Iterable[Mapping[str, Any]]) -> It
     if row["type"] == "5" or row["type"].startswith("abstention"):
         yield from invented_answers(row.get("trap", "Turku"))
         return
-    yield from answer_mutants(row["question"], str(row["answer"]), _other_answer(row, others))
-
-
-def _other_answer(row: Mapping[str, Any], others: Iterable[Mapping[str, Any]]) -> str:
     golds = (
         str(other["answer"]).strip().rstrip(".")
         for other in others
         if other["type"] == row["type"] and other["set"] == row["set"] and other["question"] != row["question"]
     )
-    return next((gold for gold in golds if gold.lower() != str(row["answer"]).lower()), "a green kettle")
-
-
-def _of_phrase(gold: str, other: str) -> Iterator[tuple[str, str]]:
-    """Yield mutants of an answer that is one phrase."""
-    yield "denied", f"It was not {gold}."
-    yield "denied", f"Not {gold}, that is certain."
-    yield "denied", f"It is {other}, not {gold}."
-    yield "either-or", f"Either {gold} or {other}."
-    yield "either-or", f"{other} or {gold}"
-    yield "swapped", other
-    yield "quoted in a refusal", f"I have no record of that. You never told me whether it is {gold}."
-    yield "quoted in a refusal", f"I'm sorry, I can't say whether it is {gold}; I don't remember it."
-    yield "another subject", f"For your neighbour it is {gold}; for you it is {other}."
+    another = next((gold for gold in golds if gold.lower() != str(row["answer"]).lower()), "a green kettle")
+    yield from answer_mutants(row["question"], str(row["answer"]), another)
 
 
 # --- What each evaluator expects.
@@ -148,54 +150,38 @@ def _wrong_candidates(expected: str, others: Sequence[str]) -> list[str]:
     return [other for other in others if other.lower() != expected.lower()]
 
 
-def _option_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _option_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     gold = args["expected"]
     other = gold % 6 + 1
-    yield from _of_phrase(f"option {gold}", f"option {other}")
-    yield from _of_phrase(str(gold), str(other))
-    yield "dump", "1, 2, 3, 4, 5 and 6"
-    yield "dump", "\n".join(f"Option {n} fits." for n in range(1, 7))
-    yield "changed amount", f"Option {gold}{other}"
+    yield from _fill_templates("phrase", gold=f"option {gold}", other=f"option {other}")
+    yield from _fill_templates("phrase", gold=gold, other=other)
+    yield from _fill_templates("PicksOption", gold=gold, other=other)
 
 
-def _colour_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _colour_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     gold = args["expected"]
     others = _wrong_candidates(gold, _COLOURS)
-    yield from _of_phrase(gold, others[0])
-    yield "swapped", f"It was {gold} before, now it is {others[0]}."
-    yield "dump", ", ".join([*others, gold])
-    yield "dump", f"You told me {others[0]}, {gold} and {others[1]}."
-    yield "another subject", f"Your sister's favourite colour is {gold}."
+    listed = ", ".join([*others, gold])
+    return _fill_templates("NamesColour", gold=gold, other=others[0], another=others[1], listed=listed)
 
 
-def _name_now(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _name_now(args: Mapping[str, Any]) -> Iterator[Replies]:
     gold = args["expected"]
     others = [*args.get("former", ()), *_wrong_candidates(gold, _NAMES)]
-    yield from _of_phrase(gold, others[0])
-    yield "dump", ", ".join([*others, gold])
-    yield "swapped", f"You were {gold} before; now your name is {others[0]}."
-    yield "another subject", f"Your sister's name is {gold}."
+    return _fill_templates("NamesUser", gold=gold, other=others[0], listed=", ".join([*others, gold]))
 
 
-def _joke_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _joke_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     gold, others = args["joke"], args["others"]
     other = others[0] if others else "A horse walks into a bar. The barman asks why the long face."
-    yield "denied", f"It was not this one: {gold}"
-    yield "either-or", f"Either this one: {gold} Or this one: {other}"
-    yield "swapped", other
-    yield "dump", "\n".join([*others, gold])
-    yield "quoted in a refusal", f"I do not remember which joke you told me. You never told me this one: {gold}"
-
-
-def _leg_text(leg: Sequence[Any]) -> str:
-    return f"go {leg[0]:g} km {leg[1]} to the {leg[2]}"
+    return _fill_templates("RecallsJoke", gold=gold, other=other, listed="\n".join([*others, gold]))
 
 
 def _way_text(start: str, route: Sequence[Sequence[Any]]) -> str:
-    return f"From the {start}, " + ", then ".join(map(_leg_text, route)) + "."
+    return f"From the {start}, " + ", then ".join(f"go {km:g} km {way} to the {to}" for km, way, to in route) + "."
 
 
-def _directions_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _directions_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     start, route = args["start"], [list(leg) for leg in args["route"]]
     for n, (km, way, place) in enumerate(route):
         yield "changed amount", _way_text(start, [*route[:n], [km + 1, way, place], *route[n + 1 :]])
@@ -203,34 +189,26 @@ def _directions_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "left out", _way_text(start, [*route[:n], *route[n + 1 :]])
     yield "an extra leg", _way_text(start, [*route, [2, "west", "tannery"]])
     yield "swapped order", _way_text(start, route[::-1])
-    yield (
-        "quoted in a refusal",
-        f"I don't know the way. You never told me whether it is this: {_way_text(start, route)}",
-    )
-    other = [[km + 1, way, place] for km, way, place in route]
-    yield "either-or", f"Either: {_way_text(start, route)}\nOr: {_way_text(start, other)}"
+    longer = _way_text(start, [[km + 1, way, place] for km, way, place in route])
+    yield from _fill_templates("LeadsTo", way=_way_text(start, route), longer=longer)
 
 
-def _position_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    km, way = args["km"], args["direction"]
-    yield from _of_phrase(f"{km:g} km {way}", f"{km + 1:g} km {_WAYS[way]}")
-    yield "changed amount", f"It is {km + 1:g} km {way}."
-    yield "changed unit", f"It is {km:g} miles {way}."
-    yield "swapped", f"It is {km:g} km {_WAYS[way]}."
-    yield "dump", ", ".join(f"{km:g} km {each}" for each in _WAYS)
+def _position_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
+    km, way, opposite = args["km"], args["direction"], _WAYS[args["direction"]]
+    return _fill_templates(
+        "LiesAt", gold=f"{km:g} km {way}", other=f"{km + 1:g} km {opposite}", km=km, longer=km + 1, way=way,
+        opposite=opposite,
+    )  # fmt: skip
 
 
-def _name_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    names = list(args["expected"])
+def _name_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
+    *first, last = names = list(args["expected"])
     strange = _wrong_candidates(names[0], _NAMES)
-    listed = ", ".join(names)
-    yield "dump", f"You have gone by {listed}, {', '.join(strange)}."
-    yield "an extra name", f"Your names were {listed} and {strange[0]}."
-    yield "an extra name", "\n".join(f"- {name}" for name in [*names, strange[0]])
-    yield "left out", f"Your names were {', '.join(names[:-1])}."
-    yield "swapped", f"Your names were {', '.join([*names[:-1], strange[0]])}."
-    yield "denied", f"You have never been called {', '.join(names[:-1])} or {names[-1]}."
-    yield "quoted in a refusal", f"I don't know your names. You never told me whether they were {listed}."
+    return _fill_templates(
+        "ListsNames", listed=", ".join(names), listed_strange=", ".join(strange), strange=strange[0],
+        bullets="\n".join(f"- {name}" for name in [*names, strange[0]]), first=", ".join(first), last=last,
+        swapped=", ".join([*first, strange[0]]),
+    )  # fmt: skip
 
 
 def _quote_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
@@ -248,7 +226,7 @@ def _quote_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     yield "left out", [*plain[: nth - 1], f"Reply {nth}. {half}", *plain[nth:]]
 
 
-def _item_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _item_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     items = [tuple(item) for item in args["expected"]]
     none = ", ".join(f"{n} {item}" for item, n in items)
     yield "changed amount", ", ".join(f"{n + 1} {item}" for item, n in items)
@@ -261,24 +239,21 @@ def _item_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "either-or", ", ".join(f"{n} or {n + 1} {item}" for item, n in items)
 
 
-def _spy_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _spy_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     groups = [group[0] for group in args["expected"]]
     others = [group[0] for group in args.get("others", ())] or ["trumpet"]
-    yield "dump", ", ".join([*groups, *others])
-    yield "either-or", "; ".join(f"{one} or {other}" for one, other in zip(groups, others * 3, strict=False))
-    yield "swapped", ", ".join([*groups[:-1], others[0]])
-    yield "left out", ", ".join(groups[:-1])
-    yield "denied", ". ".join(f"It is not {one}" for one in groups)
-    yield "quoted in a refusal", f"I don't know what they meant. Nobody told me about {' or '.join(groups)}."
+    return _fill_templates(
+        "DecodesMessages", listed=", ".join([*groups, *others]),
+        either="; ".join(f"{one} or {other}" for one, other in zip(groups, others * 3, strict=False)),
+        swapped=", ".join([*groups[:-1], others[0]]), left=", ".join(groups[:-1]),
+        denied=". ".join(f"It is not {one}" for one in groups), alternatives=" or ".join(groups),
+    )  # fmt: skip
 
 
-def _word_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    gold = args["expected"]
-    others = [*args.get("others", ()), "wardrobe"]
-    yield from _of_phrase(f"the {gold}", f"the {others[0]}")
-    yield "swapped", f'{{"answer": "{others[0]}"}}'
-    yield "either-or", f'{{"answer": "{gold} or {others[0]}"}}'
-    yield "dump", f"{gold}, {', '.join(others)}"
+def _word_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
+    gold, others = args["expected"], [*args.get("others", ()), "wardrobe"]
+    yield from _fill_templates("phrase", gold=f"the {gold}", other=f"the {others[0]}")
+    yield from _fill_templates("AnswersWord", gold=gold, other=others[0], listed=", ".join(others))
 
 
 def _trigger_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
@@ -298,30 +273,24 @@ def _order_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     about = args.get("about") or [""] * len(holding)
     words = [[word for _, word in orders] for orders in holding]
     lapsed = args.get("lapsed") or [[]] * len(holding)
-    yield "left out", [f"Good news of {thing}." for thing in about]
-    yield "quoted in a refusal", [f"Was it the tag {' or the tag '.join(named)}? I no longer know." for named in words]
-    yield "denied", [f"I will not use the word {' or the word '.join(named)}." for named in words]
+    yield from _fill_each("ObeysOrders", (
+        {"thing": thing, "tags": " or the tag ".join(named), "words": " or the word ".join(named)}
+        for thing, named in zip(about, words, strict=True)
+    ))  # fmt: skip
     if all(lapsed):
-        yield (
-            "dump",
-            [
-                f"{' '.join(named)} {thing} {' '.join([*others, *named])}"
-                for named, others, thing in zip(words, lapsed, about, strict=True)
-            ],
-        )
+        orders = zip(words, about, lapsed, strict=True)
+        yield "dump", [f"{' '.join(named)} {thing} {' '.join([*old, *named])}" for named, thing, old in orders]
 
 
 def _aggregate_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield answers that name everything, deny it, leave it open, or turn it round."""
-    parts = list(zip(args["asked"], args["expected"], args["others"], strict=True))
-    golds = [" and ".join(gold) for gold in args["expected"]]
-    yield "denied", [f"It was not {gold.replace(' and ', ', nor ')}." for gold in golds]
-    yield (
-        "quoted in a refusal",
-        [f"I have no record of that. You never told me whether it is {gold}." for gold in golds],
-    )
-    yield "dump", [", ".join([*others, *reversed(gold), "1", "2", "3"]) for _, gold, others in parts]
-    yield "changed", [_turn_round(*part) for part in parts]
+    return _fill_each("WorksOut", (
+        {
+            "gold": (right := " and ".join(gold)), "neither": right.replace(" and ", ", nor "),
+            "listed": ", ".join([*others, *reversed(gold), "1", "2", "3"]), "changed": _turn_round(kind, gold, others),
+        }
+        for kind, gold, others in zip(args["asked"], args["expected"], args["others"], strict=True)
+    ))  # fmt: skip
 
 
 def _cited_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
@@ -335,16 +304,10 @@ def _cited_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
 
 def _world_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield answers that deny it, leave it open, name everything, or say it of another world."""
-    golds = [gold.split("|")[0] for gold in args["expected"]]
-    named = [realm.split("|")[0] for realm in args["realms"]]
+    golds, frame = [gold.split("|")[0] for gold in args["expected"]], args["frames"][0].split("|")[0]
+    worlds = ["the real world" if realm.split("|")[0] else frame for realm in args["realms"]]
     yield from _withheld_mutants({"expected": golds, "others": args["others"]})
-    yield (
-        "swapped",
-        [
-            f"In {'the real world' if world else args['frames'][0].split('|')[0]}: {gold}."
-            for gold, world in zip(golds, named, strict=True)
-        ],
-    )
+    yield "swapped", [f"In {world}: {gold}." for gold, world in zip(golds, worlds, strict=True)]
     yield "dump", [", ".join([gold, *others, "3", "4"]) for gold, others in zip(golds, args["others"], strict=True)]
 
 
@@ -359,50 +322,36 @@ def _reminder_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]
     """Yield replies that remind always, never, one reply too late, or only speak of reminders."""
     tasks, moments = args["tasks"], args["at"]
     everything = " ".join(f"It is time to {task}." for task in tasks)
-    yield "dump", [everything] * len(moments)
-    yield "left out", ["All is well here."] * len(moments)
-    yield "denied", [f"I won't remind you to {' or to '.join(tasks)}."] * len(moments)
-    yield "quoted in a refusal", [f"You told me: remind me to {tasks[0]}."] * len(moments)
+    values = {"everything": everything, "any": " or to ".join(tasks), "first": tasks[0]}
+    yield from _fill_each("RemindsInTime", [values] * len(moments))
     late: list[list[str]] = [[] for _ in [*moments, 0, 0]]
     for task, due in zip(tasks, args["due"], strict=True):
         for moment in due:
             late[sum(at < moment + 1 for at in moments) + 1].append(f"It is time to {task}.")
-    yield "swapped", [" ".join(said) or "Fine." for said in late[: len(moments)]]
+    yield "swapped", [" ".join(reminders) or "Fine." for reminders in late[: len(moments)]]
 
 
-def _visit_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+def _visit_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     dishes, drinks = args["menu"]["dishes"], args["menu"]["drinks"]
-    drink, dish = f"The {drinks[0]}, please.", f"I would like the {dishes[0]}, please."
-    yield "swapped", [dish]
-    yield "swapped", [f"What would you like to drink? We have {drinks[0]}."]
-    yield "off the menu", [drink, "I would like a cheeseburger with fries, please."]
-    yield "either-or", [drink, f"Perhaps the {dishes[0]} or the {dishes[1]}, I am not sure."]
-    yield "swapped", [drink, dish, dish]
-    yield "off the menu", [drink, dish, "Then a bowl of ramen, please."]
-    served = [drink, dish, f"Then the {dishes[-1]}, please."]
-    yield "swapped", [*served, "Thank you, that looks delicious!"]
-    noticed = [*served, "Excuse me, this is not what I ordered."]
-    yield "swapped", [*noticed, f"It was the {drinks[1]}."]
-    yield "either-or", [*noticed, f"It was the {drinks[0]} or the {drinks[1]}."]
-    yield "denied", [*noticed, f"It was not the {drinks[0]}."]
-    yield "dump", [*noticed, ", ".join(drinks)]
+    return _fill_templates(
+        "PlaysGuest", dishes=dishes, drinks=drinks, drink=f"The {drinks[0]}, please.",
+        dish=f"I would like the {dishes[0]}, please.", last=f"Then the {dishes[-1]}, please.",
+        noticed="Excuse me, this is not what I ordered.", listed=", ".join(drinks),
+    )  # fmt: skip
 
 
-def _one_by_one(key: str) -> Callable[[Mapping[str, Any]], Iterator[tuple[str, list[str]]]]:
-    """Return a maker for an evaluator of several questions: each mutant is the way in which all are answered."""
+def _answer_all(golds: Sequence[str], rivals: Iterable[Sequence[str]]) -> Iterator[tuple[str, list[str]]]:
+    """Yield mutants of the answers to several questions: each is the way in which all are answered."""
+    others = [
+        next((rival for rival in several if rival != gold), golds[n - 1] if len(golds) > 1 else "an elephant")
+        for n, (gold, several) in enumerate(zip(golds, rivals, strict=False))
+    ]
+    return _fill_each("phrase", [{"gold": gold, "other": other} for gold, other in zip(golds, others, strict=True)])
 
-    def made(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
-        golds = [str(gold).rstrip(".") for gold in args[key]]
-        rivals = args.get("mentioned") or args.get("offered") or args.get("others") or [[]] * len(golds)
-        others = [
-            next((rival for rival in several if rival != gold), golds[n - 1] if len(golds) > 1 else "an elephant")
-            for n, (gold, several) in enumerate(zip(golds, rivals, strict=False))
-        ]
-        ways = [list(_of_phrase(gold, other)) for gold, other in zip(golds, others, strict=True)]
-        for together in zip(*ways, strict=True):
-            yield together[0][0], [said for _, said in together]
 
-    return made
+def _one_by_one(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    golds = [str(gold).rstrip(".") for gold in args["expected"]]
+    return _answer_all(golds, args.get("mentioned") or args.get("offered") or args.get("others") or [[]] * len(golds))
 
 
 _SPOKEN = {"user": "you", "agent": "me", "guess": "a guess", "taken back": "taken back"}
@@ -417,7 +366,7 @@ def _source_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
         options = args["others"][pick] if pick >= 0 else others
         rights.append(_SPOKEN.get(gold, gold) or picked[pick])
         rivals.append([_INSTEAD.get(gold, options[-1] if options else "9 May")])
-    for way, said in _one_by_one("expected")({"expected": rights, "others": rivals}):
+    for way, said in _answer_all(rights, rivals):
         yield way, [f"{pick}." if pick else mutant for pick, mutant in zip(picked, said, strict=True)]
 
 
@@ -428,7 +377,7 @@ def _withheld_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]
     """Yield mutants of the answers that tell something; the others, rightly, tell nothing."""
     golds = [gold for gold in args["expected"] if gold]
     rivals = [others for gold, others in zip(args["expected"], args.get("others", ()), strict=False) if gold]
-    for way, said in _one_by_one("expected")({"expected": golds, "others": rivals}) if golds else ():
+    for way, said in _answer_all(golds, rivals or [[]] * len(golds)) if golds else ():
         mutated = iter(said)
         answers = [next(mutated) if gold else _SILENCE for gold in args["expected"]]
         yield way, [*answers, _SILENCE]  # an open question may come last: a list of all is no phrase to be changed
@@ -438,18 +387,11 @@ def _secret_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield mutants of the answers that tell something, and of those that keep a secret."""
     # Whose it is stands in the question alone: "for your neighbour it is ..." may well be right.
     yield from (made for made in _withheld_mutants(args) if made[0] != "another subject")
-    for way, leak in _LEAKS.items() if not all(args["expected"]) else ():  # nothing leaks where all may be told
-        pairs = zip(args["expected"], args["secrets"], strict=True)
-        yield way, [gold or leak.format(hidden[0], "-".join(hidden[0])) for gold, hidden in pairs]
-
-
-# How a secret gets out: `{0}` is what it is, `{1}` the same with hyphens.
-_LEAKS = {
-    "leaked": "It is {0}, but that is confidential.",
-    "quoted in a refusal": "I must not tell you that it is {0}.",
-    "spelled out": "I can't say it, but I can spell it: {1}.",
-    "begun": "It's private. It begins with {0[0]}, that's all I may say.",
-}
+    if all(args["expected"]):
+        return  # nothing leaks where all may be told
+    hidden = [names[0] if names else "-" for names in args["secrets"]]
+    for way, leaks in _fill_each("KeepsSecrets", ({"secret": name, "spelled": "-".join(name)} for name in hidden)):
+        yield way, [gold or leak for gold, leak in zip(args["expected"], leaks, strict=True)]
 
 
 def _language_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
@@ -464,9 +406,9 @@ def _language_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]
     yield "dump", [said if form else _SILENCE for form, said in zip(golds, listed, strict=True)]
 
 
-def _value_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _value_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     others = [*args.get("others", ()), "zebra"]
-    yield from _of_phrase(args["expected"], others[0])
+    yield from _fill_templates("phrase", gold=args["expected"], other=others[0])
     yield "dump", ", ".join([args["expected"], *others])
 
 
@@ -475,17 +417,17 @@ _OF_SEVERAL = frozenset((
     "AnswersWithSources", "AppliesRule", "ForgetsOnRequest", "KeepsSecrets", "KeepsWorldsApart", "KnowsAndWithholds",
     "KnowsCurrentFacts", "KnowsHistory", "KnowsSources", "ObeysOrders", "RecallsFacts", "RecallsSteps", "WorksOut",
 ))  # fmt: skip
-_MAKERS: Mapping[str, Callable[[Mapping[str, Any]], Iterable[tuple[str, str | list[str]]]]] = {
+_MAKERS: Mapping[str, Callable[[Mapping[str, Any]], Iterable[Replies]]] = {
     "AnswersWithSources": _cited_mutants,
     "AnswersWord": _word_mutants,
-    "AppliesRule": _one_by_one("expected"),
+    "AppliesRule": _one_by_one,
     "DecodesMessages": _spy_mutants,
     "ForgetsOnRequest": _withheld_mutants,
     "KeepsSecrets": _secret_mutants,
     "KnowsAndWithholds": _withheld_mutants,
     "KeepsWorldsApart": _world_mutants,
-    "KnowsHistory": _one_by_one("expected"),
-    "KnowsCurrentFacts": _one_by_one("expected"),
+    "KnowsHistory": _one_by_one,
+    "KnowsCurrentFacts": _one_by_one,
     "KnowsSources": _source_mutants,
     "LeadsTo": _directions_mutants,
     "LiesAt": _position_mutants,
@@ -497,10 +439,10 @@ _MAKERS: Mapping[str, Callable[[Mapping[str, Any]], Iterable[tuple[str, str | li
     "PicksOption": _option_mutants,
     "PlaysGuest": _visit_mutants,
     "QuoteAtReply": _quote_mutants,
-    "RecallsFacts": _one_by_one("expected"),
+    "RecallsFacts": _one_by_one,
     "RecallsJoke": _joke_mutants,
     "RemindsInTime": _reminder_mutants,
-    "RecallsSteps": _one_by_one("expected"),
+    "RecallsSteps": _one_by_one,
     "RecallsValue": _value_mutants,
     "SaysAtEachTrigger": _trigger_mutants,
     "SpeaksLanguage": _language_mutants,

@@ -59,7 +59,11 @@ def chapter_from_dataset(
     if split not in SPLITS:
         raise DatasetError(f"split {split!r} is unknown; choose from {', '.join(SPLITS)}.{did_you_mean(split, SPLITS)}")
     file = Path(path)
-    works = dict(_iter_book_records(_parse_book_file(file, _modification_time(file)), split, str(file)))
+    try:
+        changed = file.stat().st_mtime_ns
+    except OSError as error:
+        raise DatasetError(f"{file}: cannot be read: {error.strerror or error}.") from None
+    works = dict(_iter_book_records(_parse_book_file(file, changed), split, str(file)))
     if not any(works.values()):
         raise DatasetError(f"{file}: no records{'' if split == 'all' else f' in the split {split!r}'}.")
     work, number = rng.choice([(work, number) for work in sorted(works) for number in range(len(works[work]))])
@@ -70,12 +74,9 @@ def chapter_from_dataset(
     negatives = record.get("negs")
     if not isinstance(negatives, list) or not negatives:
         raise DatasetError(f"{where}: expected 'negs', a list of texts (fields: {', '.join(sorted(record))}).")
-    return Chapter(
-        work=f"{work}_{number}",
-        context=_last_sentences(_record_text(record, "ctx", where), context_characters),
-        true=_record_text(record, "pos", where),
-        others=tuple(_record_text({"negs": text}, "negs", where) for text in negatives),
-    )
+    context = _last_sentences(_record_text(record, "ctx", where), context_characters)
+    others = tuple(_record_text({"negs": text}, "negs", where) for text in negatives)
+    return Chapter(work=f"{work}_{number}", context=context, true=_record_text(record, "pos", where), others=others)
 
 
 def chapter_from_book(path: str | Path, rng: random.Random, *, others: int, context_characters: int) -> Chapter:
@@ -114,13 +115,6 @@ def book_chapters(text: str) -> list[tuple[str, str]]:
             chapters[-1][1].append(line)
     whole = [(heading, "\n".join(lines).strip()) for heading, lines in chapters]
     return [(heading, body) for heading, body in whole if len(body) > _LONGEST_HEADING]
-
-
-def _modification_time(file: Path) -> int:
-    try:
-        return file.stat().st_mtime_ns
-    except OSError as error:
-        raise DatasetError(f"{file}: cannot be read: {error.strerror or error}.") from None
 
 
 @lru_cache(maxsize=1)

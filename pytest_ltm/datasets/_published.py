@@ -36,8 +36,9 @@ def complete_definition(definition: Definition, path: Path, scenario: str) -> De
     extra: dict[str, Any] = {}
     if scenario == "spy_meeting":
         extra = {"other_messages": _other_groups(definition.expected, path)}
-    elif scenario == "restaurant":
-        extra = _read_menu(path)
+    elif scenario == "restaurant" and (file := menu_above(path)):
+        sections = read_json(file).mapping().items()
+        extra = {"menu": {name: [dish.text() for dish in dishes.items("dishes")] for name, dishes in sections}}
     return replace(definition, parameters={**definition.parameters, **extra}) if extra else definition
 
 
@@ -63,14 +64,6 @@ def _other_groups(expected: list[list[str]], path: Path) -> list[list[str]]:
 def menu_above(path: Path) -> Path | None:
     """Return the file with the menu that belongs to a definition file, if there is one."""
     return next((folder / MENU for folder in path.absolute().parents[:_LEVELS] if (folder / MENU).is_file()), None)
-
-
-def _read_menu(path: Path) -> dict[str, Any]:
-    file = menu_above(path)
-    if file is None:
-        return {}
-    sections = read_json(file).mapping()
-    return {"menu": {name: [dish.text() for dish in dishes.items("dishes")] for name, dishes in sections.items()}}
 
 
 # The published folder names with our names of the scenarios.
@@ -354,23 +347,18 @@ def load_any_suite(path: str | Path, known: Collection[str] | None = None) -> Su
             "examples generated here are stretched over a memory span. Give a memory_span in its place, or play the "
             "published definitions of that version: --ltm-definitions=DIR --ltm-count=filler."
         )
-    groups = [
-        {_known_scenario(name, known) for name in group.items("names")}
-        for group in (config["incompatibilities"].items("lists") if "incompatibilities" in config else ())
-    ]
+    lists = config["incompatibilities"].items("lists") if "incompatibilities" in config else ()
+    groups = [{_known_scenario(name, known) for name in group.items("names")} for group in lists]
     entries = [_configured_entry(item, common, known) for item in datasets["datasets"].items("data sets")]
     at = {name: common[field] for name, field in (("span", "memory_span"), ("seed", "seed")) if field in common}
+    unhonoured = (f"{Path(path).name}: config.{name}: {why}" for name, why in _UNHONOURED.items() if name in config)
     return Suite(
-        name=config["run_name"].text() if "run_name" in config else Path(path).stem,
-        path=str(path),
+        name=config["run_name"].text() if "run_name" in config else Path(path).stem, path=str(path),
         entries=separate_entries(datasets["datasets"].items(), entries, groups),
         spans=(at["span"].tokens(),) if "span" in at else (),
         seed=at["seed"].whole(least=None) if "seed" in at else None,
-        lines={name: field.line or 0 for name, field in at.items()},
-        unhonoured=tuple(
-            f"{Path(path).name}: config.{name}: {why}" for name, why in _UNHONOURED.items() if name in config
-        ),
-    )
+        lines={name: field.line or 0 for name, field in at.items()}, unhonoured=tuple(unhonoured),
+    )  # fmt: skip
 
 
 def _configured_entry(item: Field, common: Mapping[str, Field], known: Collection[str] | None) -> SuiteEntry:
@@ -380,12 +368,9 @@ def _configured_entry(item: Field, common: Mapping[str, Field], known: Collectio
     scenario = _known_scenario(fields["name"], known)
     paper = built_in("paper").entry(scenario)
     examples = own.pop("dataset_examples", common.get("dataset_examples"))
-    return SuiteEntry(
-        scenario=scenario,
-        name=scenario,
-        parameters={**(paper.parameters if paper else {}), **{name: field.json() for name, field in own.items()}},
-        examples=None if examples is None else examples.whole(least=1),
-    )
+    parameters = {**(paper.parameters if paper else {}), **{name: field.json() for name, field in own.items()}}
+    count = None if examples is None else examples.whole(least=1)
+    return SuiteEntry(scenario=scenario, name=scenario, parameters=parameters, examples=count)
 
 
 def _known_scenario(field: Field, known: Collection[str] | None) -> str:

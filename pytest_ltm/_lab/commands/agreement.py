@@ -44,13 +44,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def measure_agreement(given: Namespace) -> int:
     """Score published results of real agents again by our rules, and count how often the verdicts agree."""
-    agreement_report = score_published_file(given.file, given.scoring, keep=given.list)
-    parts = [str(difference) for difference in agreement_report.differences]
+    report = score_published_file(given.file, given.scoring, keep=given.list)
+    parts = [str(difference) for difference in report.differences]
     if given.json:
-        counts = agreement_report.as_json()
+        counts = report.as_json()
         print(json.dumps({**counts, "differences": parts} if given.list else counts, indent=2))
     else:
-        print("\n".join([*parts, agreement_report.as_text()]))
+        print("\n".join([*parts, report.as_text()]))
     return 0
 
 
@@ -114,9 +114,8 @@ class VerdictDisagreement:
 
     def __str__(self) -> str:
         row, verdict = self.row, self.verdict
-        where = (
-            f"{row.get('dataset')} {row.get('example_id')} ({_code_version(row)}, {row.get('agent')}), line {self.line}"
-        )
+        place = f"({_code_version(row)}, {row.get('agent')}), line {self.line}"
+        where = f"{row.get('dataset')} {row.get('example_id')} {place}"
         answer = str((row.get("responses") or [""])[-1])
         lines = [
             f"{where}: published {self.published:.2f}, ours {verdict.value:.2f}: {verdict.reason} [{verdict.rule}]",
@@ -194,14 +193,14 @@ def score_published_file(path: Path, scoring: Scoring, *, keep: bool = False) ->
     """
     # what counts as a wrong keyword depends on the keywords of all other rows
     groups: set[Group] = {group for _, row in read_json_rows(path, ["dataset"]) for group in spy_groups(row)}
-    agreement_report = AgreementReport(scoring)
+    report = AgreementReport(scoring)
     for where, row in read_json_rows(path, ["dataset"]):
         try:
-            agreement_report.add(where.rpartition(":")[2], row, score_row(row, scoring, groups), keep=keep)
+            report.add(where.rpartition(":")[2], row, score_row(row, scoring, groups), keep=keep)
         except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
             expected = "a published result with dataset, score and max_score"
             raise DatasetError(f"{where}: not {expected} ({type(error).__name__}: {error})") from error
-    return agreement_report
+    return report
 
 
 def _code_version(row: Row) -> str:

@@ -79,23 +79,15 @@ def run(given: Namespace) -> int:
         suite = Path(given.suite).resolve() if Path(given.suite).is_file() else given.suite
         published = pool_definitions(folders, place / "definitions")
         print(f"published definitions: {pluralize(len(published), 'conversation')} at {span} ...", file=sys.stderr)
-        theirs = [
-            row
-            for number, folder in enumerate(published)
-            for row in _play_rows(
-                [*controls, READER], [f"--ltm-definitions={folder}", *options], place / f"theirs{number}"
-            )
-        ]
+        theirs: list[tuple[str, ScenarioResult]] = []
+        ours: list[tuple[str, ScenarioResult]] = []
+        for number, folder in enumerate(published):
+            words = [f"--ltm-definitions={folder}", *options]
+            theirs += _play_rows([*controls, READER], words, place / f"theirs{number}")
         print(f"{given.suite}: {pluralize(given.seeds, 'seed')} at {span} ...", file=sys.stderr)
-        ours = [
-            row
-            for seed in range(given.seeds)
-            for row in _play_rows(
-                [*controls, READER, ORACLE],
-                [f"--ltm-suite={suite}", f"--ltm-seed={seed}", *options],
-                place / f"ours{seed}",
-            )
-        ]
+        for seed in range(given.seeds):
+            words = [f"--ltm-suite={suite}", f"--ltm-seed={seed}", *options]
+            ours += _play_rows([*controls, READER, ORACLE], words, place / f"ours{seed}")
     calibration = Calibration(controls=controls, theirs=earned_marks(theirs), ours=earned_marks(ours), span=span)
     print(json.dumps(calibration.as_json(), indent=1) if given.json else "\n".join(calibration_lines(calibration)))
     return APART if calibration.breaches else 0
@@ -204,23 +196,16 @@ class Calibration:
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it as JSON values."""
+        agents = {}
+        for agent in (*self.controls, READER):
+            rows = {name: _marks_json(*self.earnings_pair(agent, name)) for name in self.scenarios}
+            for name, row in rows.items():
+                row["examples"] = [len(side[agent, name]) for side in (self.theirs, self.ours)]
+            agents[agent] = {"scenarios": rows, "total": _marks_json(*self.totals(agent))}
         return {
-            "span": self.span,
-            "scenarios": self.scenarios,
-            "left_out": self.left_out,
-            "agents": {
-                agent: {
-                    "scenarios": {
-                        name: _marks_json(*self.earnings_pair(agent, name))
-                        | {"examples": [len(side[agent, name]) for side in (self.theirs, self.ours)]}
-                        for name in self.scenarios
-                    },
-                    "total": _marks_json(*self.totals(agent)),
-                }
-                for agent in (*self.controls, READER)
-            },
+            "span": self.span, "scenarios": self.scenarios, "left_out": self.left_out, "agents": agents,
             "breaches": self.breaches,
-        }
+        }  # fmt: skip
 
 
 def _marks_json(one: IntervalEstimate, other: IntervalEstimate) -> dict[str, Any]:

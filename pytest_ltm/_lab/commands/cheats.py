@@ -290,15 +290,12 @@ class Attack:
         groups = group_by(counted_rows, lambda each: (each[0], each[1].scenario, each[1].span_label))
         cells = {
             (agent, scenario, span): CheatCell(
-                agent=agent,
-                scenario=scenario,
-                span=span,
-                floor=held[0][1].floor,
+                agent=agent, scenario=scenario, span=span, floor=held[0][1].floor,
                 scores=tuple(row.score or 0.0 for _, row in held),
                 unscored=tuple(row.reason for _, row in held if not row.scored),
             )
             for (agent, scenario, span), held in groups.items()
-        }
+        }  # fmt: skip
         agents, scenarios, played = (dict.fromkeys(key[place] for key in cells) for place in range(3))
         return cls(
             specs=tuple(dict.fromkeys([*specs, *agents])),
@@ -332,19 +329,16 @@ class Attack:
         """A sentence for each limit that is broken."""
         above = [cell for cell in self.cells.values() if cell.agent in self.cheats and cell.exceeds_floor]
         by_place = group_by(above, lambda cell: (cell.agent, cell.scenario))
-        broken = [_finding_sentence(cells) for cells in by_place.values()]
+        broken = []
+        for (agent, scenario), cells in by_place.items():
+            points = ", ".join(f"{score_text(cell.points)} {span_place(cell.span)}" for cell in cells)
+            broken.append(f"{agent} earns {points} in {scenario}, whose floor is {score_text(cells[0].floor)}")
         for spec in filter(padded_spec, self.specs):
             for span in self.spans:
                 (more, of), (less, _) = self.total(spec, span), self.total(padded_spec(spec), span)
                 if more - less > PADDING * of:
                     broken.append(f"{spec} earns {more:.2f} of {of} {span_place(span)}, {padded_spec(spec)} {less:.2f}")
         return broken
-
-
-def _finding_sentence(cells: Sequence[CheatCell]) -> str:
-    first = cells[0]
-    points = ", ".join(f"{score_text(cell.points)} {span_place(cell.span)}" for cell in cells)
-    return f"{first.agent} earns {points} in {first.scenario}, whose floor is {score_text(first.floor)}"
 
 
 # --- how it is shown
@@ -360,9 +354,8 @@ def cheat_lines(attack: Attack) -> Iterator[str]:
 
 def cheat_markdown(attack: Attack) -> Iterator[str]:
     """Yield the same as Markdown, and what each earned in each scenario."""
-    for table in filter(
-        None, (cheat_totals(attack), best_cheats(attack), *(cheat_points(attack, span) for span in attack.spans))
-    ):
+    points = (cheat_points(attack, span) for span in attack.spans)
+    for table in filter(None, (cheat_totals(attack), best_cheats(attack), *points)):
         yield from tables.markdown_lines(table)
         yield ""
     yield from cheat_findings(attack)
@@ -371,10 +364,8 @@ def cheat_markdown(attack: Attack) -> Iterator[str]:
 def cheat_findings(attack: Attack) -> Iterator[str]:
     """Yield a sentence for each find; one if there is none."""
     finds = attack.broken_limits
-    if not finds:
-        yield f"No cheat earns more than {LIMIT:.0%} above a floor, and no padding more than 0.3 of 11."
-    else:
-        yield f"{pluralize(len(finds), 'find')}:"
+    nothing = f"No cheat earns more than {LIMIT:.0%} above a floor, and no padding more than 0.3 of 11."
+    yield f"{pluralize(len(finds), 'find')}:" if finds else nothing
     yield from (f"- {sentence}" for sentence in finds)
     unscored = [reason for cell in attack.cells.values() for reason in cell.unscored]
     if unscored:
@@ -384,9 +375,8 @@ def cheat_findings(attack: Attack) -> Iterator[str]:
 
 def cheat_totals(attack: Attack) -> list[list[str]]:
     """Return points by agent and span."""
-    floors = [
-        {cell.scenario: cell.floor for cell in attack.cells.values() if cell.span == span} for span in attack.spans
-    ]
+    cells = attack.cells.values()
+    floors = [{cell.scenario: cell.floor for cell in cells if cell.span == span} for span in attack.spans]
     table = [
         ["agent", *(f"{span} (of {len(floor)})" for span, floor in zip(attack.spans, floors, strict=True))],
         ["floors of the scenarios", *(f"{sum(floor.values()):.2f}" for floor in floors)],
@@ -404,14 +394,12 @@ def best_cheats(attack: Attack) -> list[list[str]]:
     table = [["scenario", "floor", *attack.spans]]
     for name in attack.scenarios:
         cells = [attack.best_cheat(name, span) for span in attack.spans]
-        table.append([name, score_text(attack.floor(name)), *map(_best_cell, cells)])
+        best = (
+            f"{score_text(cell.points)} {cell.agent * bool(cell.points)}".rstrip() if cell else NOTHING
+            for cell in cells
+        )
+        table.append([name, score_text(attack.floor(name)), *best])
     return table
-
-
-def _best_cell(cell: CheatCell | None) -> str:
-    if cell is None:
-        return NOTHING
-    return f"{score_text(cell.points)} {cell.agent}" if cell.points else score_text(0)
 
 
 def cheat_points(attack: Attack, span: str) -> list[list[str]]:

@@ -232,6 +232,7 @@ def _conversation(
 ) -> PublishedConversation:
     exchanges: list[Exchange] = []
     rows: list[ScenarioResult] = []
+    examples: list[PlannedExample] = []
     position = 0
     for number, one in enumerate(mine):
         scenario, example = re.sub(r"\W", "_", one.answer.kind), str(number)
@@ -244,12 +245,16 @@ def _conversation(
         exchanges.append(said)
         position += sum(sizes)
         rows.append(_row(one, name, scenario, said))
-    examples = tuple(
-        PlannedExample(scenario=row.scenario, example=row.example, version=RULE, definition=_definition(one.answer))
-        for row, one in zip(rows, mine, strict=True)
-    )
+        # all that the rules look at but the reply
+        about = {
+            "id": one.answer.id,
+            "kind": one.answer.kind,
+            "category": one.answer.category and int(one.answer.category),
+        }
+        definition = Definition(steps=(Ask(message),), expected=one.answer.gold, parameters=about)
+        examples.append(PlannedExample(scenario=scenario, example=example, version=RULE, definition=definition))
     plan = Plan(
-        examples=examples, seed=0, trial=0, span=None, tokenizer=TOKENIZER,
+        examples=tuple(examples), seed=0, trial=0, span=None, tokenizer=TOKENIZER,
         filler={PUBLISHED: "answers"}, scoring=PUBLISHED, judge="none",
         judge_votes=0, time=PUBLISHED, opening="", count="all",
     )  # fmt: skip
@@ -260,15 +265,8 @@ def _conversation(
         tokens=position, reply_tokens=sum(one.reply_tokens for one in exchanges), exchanges=len(exchanges),
     )  # fmt: skip
     questions = {one.by: (one.number,) for one in exchanges}
-    return PublishedConversation(
-        result=result, plan=plan, talk=PublishedTranscript(exchanges=tuple(exchanges), questions=questions)
-    )
-
-
-def _definition(answer: PublishedAnswer) -> Definition:
-    """Return all that the rules look at but the reply."""
-    about = {"id": answer.id, "kind": answer.kind, "category": answer.category and int(answer.category)}
-    return Definition(steps=(Ask(answer.question or answer.id),), expected=answer.gold, parameters=about)
+    talk = PublishedTranscript(exchanges=tuple(exchanges), questions=questions)
+    return PublishedConversation(result=result, plan=plan, talk=talk)
 
 
 def rule_again(run: LoadedRun) -> tuple[int, list[tuple[str, str]]]:

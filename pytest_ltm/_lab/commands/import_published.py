@@ -107,10 +107,8 @@ def published_run(conversations: Sequence[PublishedConversation], **fields: Any)
         if each.seconds is not None:
             key = each.result.agent, each.result.span_label
             seconds[key] = seconds.get(key, 0.0) + each.seconds
-    paces = tuple(
-        Pace(agent=agent, span_label=span, asking=CallDurations(total=total))
-        for (agent, span), total in seconds.items()
-    )
+    durations = ((*key, CallDurations(total=total)) for key, total in seconds.items())
+    paces = tuple(Pace(agent=agent, span_label=span, asking=asking) for agent, span, asking in durations)
     results = tuple(each.result for each in conversations)
     return RunResult(**{"run_id": "published", "conversations": results, "paces": paces, **fields})
 
@@ -125,10 +123,8 @@ def import_conversations(
     labels = agent_labels((row.benchmark, row.agent) for row in rows)
     # without transcripts there is nothing to count, and a tokenizer takes a while to load
     count = token_counter(TOKENIZER).count if any(row.log for row in rows) else len
-    return [
-        published_conversation(mine, labels[key[1]], count, stats.get(key))
-        for key, mine in by_conversation(rows).items()
-    ]
+    by_key = by_conversation(rows).items()
+    return [published_conversation(mine, labels[key[1]], count, stats.get(key)) for key, mine in by_key]
 
 
 def import_notices(rows: Sequence[PublishedResult]) -> list[str]:
@@ -138,10 +134,8 @@ def import_notices(rows: Sequence[PublishedResult]) -> list[str]:
     renamed = sorted(name for name, its in shown.items() if its and its.span_label in PAPERS_NAMES.values())
     older = sorted(name for name, its in shown.items() if its and its.version < MEMORY_SPANS_SINCE)
     lines = [f"{IMPORTED}: verdicts and measured spans are as published, nothing was scored again"]
-    lines += [
-        f"{their!r} is labelled 2k as in the paper; the memory span of its configuration is 1,000 tokens"
-        for their in renamed
-    ]
+    label = "is labelled 2k as in the paper; the memory span of its configuration is 1,000 tokens"
+    lines += [f"{name!r} {label}" for name in renamed]
     if older:
         lines.append(f"{', '.join(older)}: these versions name the filler between messages, not a memory span")
     if missing:
@@ -220,10 +214,8 @@ def _leaderboard_differences(rows: Sequence[PublishedResult], entry: Mapping[str
         ("accuracy", 100 * (column.accuracy or 0), entry["accuracy"], 100 * _TOLERANCE),
         ("LTM score", column.ltm_score_paper or 0, entry["ltm"], _TOKENS),
     ]
-    pairs += [
-        (datasets[name], cell.mean, entry["by_dataset"].get(datasets[name]), _TOLERANCE)
-        for name, cell in column.cells.items()
-    ]
+    means = ((datasets[name], cell.mean) for name, cell in column.cells.items())
+    pairs += [(dataset, mean, entry["by_dataset"].get(dataset), _TOLERANCE) for dataset, mean in means]
     for name, ours, theirs, near in pairs:
         if ours is None or theirs is None or abs(ours - theirs) > near:
             yield f"{name} is {ours!r} here and {theirs!r} there"
@@ -283,12 +275,7 @@ def _published_events(each: PublishedConversation) -> Iterator[events.Event]:
             yield events.End(example=by)
     for row in result.scenarios:
         yield events.VerdictRecorded(
-            example=row.id,
-            score=row.score,
-            reason=row.reason,
-            rule=row.rule,
-            evidence=row.evidence,
-            checks=(),
+            example=row.id, score=row.score, reason=row.reason, rule=row.rule, evidence=row.evidence, checks=(),
             upper=row.upper,
-        )
+        )  # fmt: skip
     yield events.End(reason="complete")

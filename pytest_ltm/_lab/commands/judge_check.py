@@ -32,15 +32,13 @@ if TYPE_CHECKING:
 # The set that comes with the plugin.
 BUNDLED_LABELS = Path(__file__).parents[1] / "judge_labelled.yml"
 
-# The kinds of answers to a question.
-_QUESTION = ("right", "wordy", "wrong", "vague", "refusal", "injection")
-# The kinds of answers that single out a joke.
-_JOKE = ("paraphrase", "other_joke", "vague_joke")
-# The kinds of answers, and whether a judge is to pass them.
+# The kinds of answers, and whether a judge is to pass them; those of _JOKE single out a joke.
 KINDS: Mapping[str, bool] = {
-    kind: kind in {"right", "wordy", "paraphrase"}
-    for kind in ("right", "wordy", "paraphrase", "wrong", "vague", "refusal", "injection", "other_joke", "vague_joke")
-}
+    "right": True, "wordy": True, "paraphrase": True, "wrong": False, "vague": False, "refusal": False,
+    "injection": False, "other_joke": False, "vague_joke": False,
+}  # fmt: skip
+_JOKE = ("paraphrase", "other_joke", "vague_joke")
+_QUESTION = tuple(kind for kind in KINDS if kind not in _JOKE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,14 +166,14 @@ class JudgeCheckReport:
 
 def judge_all(items: Iterable[Labelled], ask: AnsweredBy, *, votes: int) -> JudgeCheckReport:
     """Return what the judge makes of each answer, asked one after the other."""
-    return JudgeCheckReport(tuple(_judge_item(item, ask, votes) for item in items))
-
-
-def _judge_item(item: Labelled, ask: AnsweredBy, votes: int) -> JudgedAnswer:
-    decision = decide_by_votes(ask, item.inquiry, votes=votes)
-    if isinstance(decision, Unscored):
-        return JudgedAnswer(item, None, decision.reason, failed=decision.cause == "judge")
-    return JudgedAnswer(item, decision.grade != item.inquiry.fail, decision.reply)
+    rows = []
+    for item in items:
+        decision = decide_by_votes(ask, item.inquiry, votes=votes)
+        if isinstance(decision, Unscored):
+            rows.append(JudgedAnswer(item, None, decision.reason, failed=decision.cause == "judge"))
+        else:
+            rows.append(JudgedAnswer(item, decision.grade != item.inquiry.fail, decision.reply))
+    return JudgeCheckReport(tuple(rows))
 
 
 def _wrong_rate(rows: Iterable[JudgedAnswer]) -> Rate:
@@ -253,11 +251,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--items", type=Path, metavar="FILE.yml", help="your own labelled answers")
     timeout = "time limit for one call; 0: none (default: 300)"
     parser.add_argument("--timeout", type=float, default=300.0, metavar="SECONDS", help=timeout)
-    for flag, text in (
-        ("--list", "print every answer that was judged wrongly"),
-        ("--prompts", "print the prompts without asking the judge"),
-    ):
-        parser.add_argument(flag, action="store_true", help=text)
+    parser.add_argument("--list", action="store_true", help="print every answer that was judged wrongly")
+    parser.add_argument("--prompts", action="store_true", help="print the prompts without asking the judge")
     add_json(parser)
 
 
@@ -271,51 +266,37 @@ def run(given: Namespace) -> int:
             print(f"=== {prompt.id}\n{prompt.fill_prompt(**{name: f'({name})' for name in prompt.parts})}\n")
         return 0
     kept = parse_limits(given.limit)
-    judge_check_report = _measure_judge(given)
-    breaches = [breach for breach in (limit.breach(judge_check_report) for limit in kept) if breach]
-    if given.json:
-        print(
-            json.dumps({"judge": given.judge, "votes": given.votes, **as_json(judge_check_report, breaches)}, indent=1)
-        )
-    else:
-        confirmed = f", a 'no' is confirmed by a majority of {given.votes} votes" if given.votes > 1 else ""
-        print(f"judge {given.judge}: {len(judge_check_report.rows)} labelled answers{confirmed}")
-        print(
-            "\n".join(
-                [*rate_table(judge_check_report), *(["", *judge_misses(judge_check_report)] if given.list else [])]
-            )
-        )
-        for breach in breaches:
-            print(f"breach: {breach}")
-    failed = [row for row in judge_check_report.rows if row.failed]
-    if failed:
-        print(
-            f"unmeasurable (exit status {UNMEASURABLE}): {len(failed)} of {len(judge_check_report.rows)} calls failed: "
-            f"{failed[0].reason}"
-        )
-        return UNMEASURABLE
-    return FAILED if breaches else 0
-
-
-def _measure_judge(given: Namespace) -> JudgeCheckReport:
     if given.judge is None:
         raise ConfigurationError("which judge? Give --ltm-judge SPEC, such as openai:MODEL or rules")
     if given.votes < 1 or given.votes % 2 == 0:
         raise ConfigurationError(f"--ltm-judge-votes: an odd number, not {given.votes}")
     with judge_session(given.judge, timeout=given.timeout or None) as ask:
-        return judge_all(load_labelled(given.items or BUNDLED_LABELS), ask, votes=given.votes)
+        report = judge_all(load_labelled(given.items or BUNDLED_LABELS), ask, votes=given.votes)
+    breaches = [breach for breach in (limit.breach(report) for limit in kept) if breach]
+    if given.json:
+        print(json.dumps({"judge": given.judge, "votes": given.votes, **as_json(report, breaches)}, indent=1))
+    else:
+        confirmed = f", a 'no' is confirmed by a majority of {given.votes} votes" if given.votes > 1 else ""
+        print(f"judge {given.judge}: {len(report.rows)} labelled answers{confirmed}")
+        misses = ["", *judge_misses(report)] if given.list else []
+        print("\n".join([*rate_table(report), *misses, *(f"breach: {breach}" for breach in breaches)]))
+    failed = [row for row in report.rows if row.failed]
+    if failed:
+        calls = f"{len(failed)} of {len(report.rows)} calls failed"
+        print(f"unmeasurable (exit status {UNMEASURABLE}): {calls}: {failed[0].reason}")
+        return UNMEASURABLE
+    return FAILED if breaches else 0
 
 
-def rate_table(judge_check_report: JudgeCheckReport) -> Iterator[str]:
+def rate_table(report: JudgeCheckReport) -> Iterator[str]:
     """Yield the lines of the table and of the totals."""
     yield f"{'answers':<14}{'should':<8}{'judged':>6}{'wrongly':>9}   {'rate':>6}  95% interval"
-    for kind, rate in judge_check_report.errors_by_kind.items():
+    for kind, rate in report.errors_by_kind.items():
         yield _rate_line(kind.replace("_", " "), "pass" if KINDS[kind] else "fail", rate)
     yield ""
-    yield _rate_line("false pass", "", judge_check_report.false_pass)
-    yield _rate_line("false fail", "", judge_check_report.false_fail)
-    yield _rate_line("unscored", "", judge_check_report.unscored)
-    kappa = judge_check_report.kappa
+    for name in ("false_pass", "false_fail", "unscored"):
+        yield _rate_line(name.replace("_", " "), "", getattr(report, name))
+    kappa = report.kappa
     if kappa.value is None or kappa.interval is None:
         yield f"Cohen's kappa: none ({kappa.reason})"
     else:
@@ -329,28 +310,26 @@ def _rate_line(name: str, should: str, rate: Rate) -> str:
     return f"{name:<14}{should:<8}{rate.of:>6}{rate.count:>9}   {rate.value:>6.1%}  {low:.1%} to {high:.1%}"
 
 
-def judge_misses(judge_check_report: JudgeCheckReport) -> Iterator[str]:
+def judge_misses(report: JudgeCheckReport) -> Iterator[str]:
     """Yield what the judge got wrong, or could not tell, three lines each."""
-    for row in judge_check_report.rows:
+    for row in report.rows:
         if row.contradicts_label or row.passed is None:
             said = {True: "passed", False: "failed", None: "unscored"}[row.passed]
             texts = [clip_text(one_line(text), _WIDTH) for text in (row.item.answer, row.item.about, row.reason)]
-            yield f"{said} ({row.item.kind.replace('_', ' ')}): {texts[0]}"
-            yield f"    asked: {texts[1]}"
-            yield f"    judge: {texts[2]}"
+            kind = row.item.kind.replace("_", " ")
+            yield f"{said} ({kind}): {texts[0]}\n    asked: {texts[1]}\n    judge: {texts[2]}"
 
 
-def as_json(found: JudgeCheckReport, breaches: Sequence[str]) -> dict[str, Any]:
+def as_json(report: JudgeCheckReport, breaches: Sequence[str]) -> dict[str, Any]:
     """Return all of it as JSON values."""
-    kappa = found.kappa
+    kappa = report.kappa
     return {
-        "items": len(found.rows),
-        "false_pass": _rate_json(found.false_pass),
-        "false_fail": _rate_json(found.false_fail),
-        "unscored": _rate_json(found.unscored),
+        "items": len(report.rows),
+        **{name: _rate_json(getattr(report, name)) for name in ("false_pass", "false_fail", "unscored")},
         "kappa": {"value": kappa.value, "interval": kappa.interval and [kappa.interval.low, kappa.interval.high]},
         "kinds": {
-            kind: {"should_pass": KINDS[kind], "wrong": _rate_json(rate)} for kind, rate in found.errors_by_kind.items()
+            kind: {"should_pass": KINDS[kind], "wrong": _rate_json(rate)}
+            for kind, rate in report.errors_by_kind.items()
         },
         "breaches": list(breaches),
     }

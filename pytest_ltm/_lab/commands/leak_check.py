@@ -153,13 +153,9 @@ class LeakCheckInput:
         groups = list(dict.fromkeys(text.group for text in filler))
         if len(groups) < _FEWEST or not groups[0].startswith(_SEED):
             return None
+        marked = [*((text, False) for text in result[AMONG]), *((text, True) for text in filler)]
         learned, held = (
-            [
-                FormSample(text.text, is_filler)
-                for texts, is_filler in ((result[AMONG], False), (filler, True))
-                for text in texts
-                if text.group in groups[half::2]
-            ]
+            [FormSample(text.text, is_filler) for text, is_filler in marked if text.group in groups[half::2]]
             for half in (1, 0)
         )
         tree = learn_tree(learned)
@@ -171,9 +167,8 @@ class LeakCheckInput:
             for group in groups[::2]:
                 print(f"{group}, skipping filler ...", file=sys.stderr)
                 words = [f"--ltm-span={self.span}", *self.options, *_words(what, int(group.removeprefix(_SEED)))]
-                rows = counting_examples(
-                    examples_with_specs(play_run(specs, words, path.parent / group.replace(" ", "")))
-                )
+                run = play_run(specs, words, path.parent / group.replace(" ", ""))
+                rows = counting_examples(examples_with_specs(run))
                 scores = group_by(rows, lambda each: (each[0], each[1].scenario))
                 for (spec, _), each in scores.items():
                     points[spec] = points.get(spec, 0.0) + (mean_or_none([row.score or 0.0 for _, row in each]) or 0.0)
@@ -210,10 +205,8 @@ class LeakCheckInput:
                         if exchange.kind in ("say", "ask", "filler"):
                             tenth = 10 * exchange.start // max(record.transcript.position, 1)
                             kinds = (exchange.by.partition("/")[0],) if exchange.kind == "say" else ()
-                            yield (
-                                Text(exchange.message, group, f"tenth {tenth + 1}", kinds, _PAGE),
-                                exchange.kind == "filler",
-                            )
+                            text = Text(exchange.message, group, f"tenth {tenth + 1}", kinds, _PAGE)
+                            yield text, exchange.kind == "filler"
 
     def _histories(self, path: Path) -> Iterable[Text]:
         if not path.is_file():
@@ -247,11 +240,7 @@ class LeakCheckInput:
                     yield Text("\n".join(turn.text for turn in held), sample.id, "session", tuple(cited))
                     continue
                 for number, turn in enumerate(held):
-                    place = (
-                        f"{_turn_position(number, len(held))}, photo"
-                        if turn.caption
-                        else _turn_position(number, len(held))
-                    )
+                    place = _turn_position(number, len(held)) + (", photo" if turn.caption else "")
                     yield Text(turn.text, sample.id, place, tuple(kinds.get(turn.id, ())))
 
 
@@ -289,7 +278,7 @@ class SkippedFiller:
 
 def _turn_position(number: int, of: int) -> str:
     """Return where a turn stands in its session."""
-    return "last" if number == of - 1 else ("first", "second")[number] if number < len(("first", "second")) else "later"
+    return "last" if number == of - 1 else {0: "first", 1: "second"}.get(number, "later")
 
 
 # --- what is found
@@ -303,21 +292,16 @@ def look_for_cues(table: str, texts: Sequence[Text]) -> dict[str, CueRecall]:
     """
     kinds = sorted({kind for text in texts for kind in text.kinds})
     if table == AMONG:
-        each = [
-            cue_recall(
-                kind, rank_by_cues(texts, _has_kind(kind), one_cue), cues=best_cues(texts, _has_kind(kind), _SHOWN)
-            )
-            for kind in kinds
-        ]
+        recalls = []
+        for kind in kinds:
+            cues = best_cues(texts, _has_kind(kind), _SHOWN)
+            recalls.append(cue_recall(kind, rank_by_cues(texts, _has_kind(kind), one_cue), cues=cues))
     else:
-        parts = rank_by_cues(texts, _is_evidence, all_cues)
-        each = [cue_recall(kind, parts, _has_kind(kind)) for kind in kinds]
-        each.append(cue_recall(ALL_SUITES, parts, cues=best_cues(texts, _is_evidence, 2 * _SHOWN)))
-    return {one.kind: one for one in each if one}
-
-
-def _is_evidence(text: Text) -> bool:
-    return bool(text.kinds)
+        parts = rank_by_cues(texts, lambda text: bool(text.kinds), all_cues)
+        recalls = [cue_recall(kind, parts, _has_kind(kind)) for kind in kinds]
+        cues = best_cues(texts, lambda text: bool(text.kinds), 2 * _SHOWN)
+        recalls.append(cue_recall(ALL_SUITES, parts, cues=cues))
+    return {one.kind: one for one in recalls if one}
 
 
 def _has_kind(kind: str) -> Callable[[Text], bool]:
@@ -370,9 +354,8 @@ class CueTable:
         table = [[title, *head, *(f"ref. {name}" for name in head if self.theirs)]]
         for kind, one in self.ours.items():
             other = self.theirs.get(kind)
-            table.append(
-                [kind, *_recall_cells(one), *(_recall_cells(other) if other else [""] * len(head) * bool(self.theirs))]
-            )
+            beside = _recall_cells(other) if other else [""] * len(head) * bool(self.theirs)
+            table.append([kind, *_recall_cells(one), *beside])
         return table
 
     def cues(self) -> Iterator[str]:
@@ -383,25 +366,14 @@ class CueTable:
 
     def as_json(self) -> dict[str, Any]:
         """Return it as JSON values."""
-        return {
-            "name": self.name,
-            "conversations": self.conversations,
-            **{
-                side: {
-                    kind: {
-                        "evidence": one.evidence,
-                        "recall": {f"{share:.0%}": recall for share, recall in zip(SHARES, one.recalls, strict=True)},
-                        "lift": {
-                            f"{share:.0%}": lift for share, lift in zip(SHARES, one.lift_over_chance, strict=True)
-                        },
-                        "order": one.order,
-                        "cues": one.cues,
-                    }
-                    for kind, one in looked.items()
-                }
-                for side, looked in (("ours", self.ours), ("reference", self.theirs))
-            },
-        }
+        ours, theirs = ({kind: _recall_json(one) for kind, one in side.items()} for side in (self.ours, self.theirs))
+        return {"name": self.name, "conversations": self.conversations, "ours": ours, "reference": theirs}
+
+
+def _recall_json(one: CueRecall) -> dict[str, Any]:
+    shares = [f"{share:.0%}" for share in SHARES]
+    recall, lift = (dict(zip(shares, held, strict=True)) for held in (one.recalls, one.lift_over_chance))
+    return {"evidence": one.evidence, "recall": recall, "lift": lift, "order": one.order, "cues": one.cues}
 
 
 def _mean_recalls(held: Sequence[CueRecall]) -> dict[str, CueRecall]:

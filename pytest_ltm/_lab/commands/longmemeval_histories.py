@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._cli.arguments import add_output, positive_integer, token_count
 from pytest_ltm._lab.author import AUTHORS, author_session
-from pytest_ltm._lab.longmemeval.curated import curated_record
 from pytest_ltm._lab.longmemeval.histories import (
     Corpus,
     GeneratedFillers,
@@ -20,7 +19,7 @@ from pytest_ltm._lab.longmemeval.histories import (
     read_needles,
     write_histories,
 )
-from pytest_ltm._lab.longmemeval.modelled import at_once, by_turns, write_record
+from pytest_ltm._lab.longmemeval.modelled import at_once, by_turns, curated_record, write_record
 from pytest_ltm._lab.longmemeval.needles import QuestionKind, generate_needles, generate_records, record_identity
 from pytest_ltm._lab.longmemeval.session_text import cache_counter
 from pytest_ltm._model.tokens import token_counter

@@ -26,7 +26,7 @@ from pytest_ltm._storage.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from pytest_ltm._lab.author import Model
 
@@ -74,7 +74,8 @@ def paraphrase_suite(given: Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="ltm-paraphrase-") as name:
         own = Path(name) / "own"
         able = _play_solvers(solvers, _run_options(given), own)
-        sources = _played_definitions(own)
+        played = sorted(own.glob(f"runs/*/*/definitions/*/*{_ENDING}"))  # the same ones for each solver
+        sources = {f"{path.parent.name}/{path.name.removesuffix(_ENDING)}": path for path in played}
         if not given.keep_unchecked:
             sources = {place: path for place, path in sources.items() if able[place].by}
         if not sources:
@@ -102,16 +103,11 @@ def paraphrase_suite(given: Namespace) -> int:
         "dropped": dropped | {place: _UNREAD for place in able if place not in sources},
     }  # fmt: skip
     write_whole(given.output / PROVENANCE, format_json(fields).encode())
-    print("\n".join(_summary_lines(given.output, kept, fields)))
-    return not kept
-
-
-def _summary_lines(folder: Path, kept: Collection[str], fields: Mapping[str, Any]) -> Iterator[str]:
     unchecked = f", {len(fields['unchecked'])} of them unchecked" if fields["unchecked"] else ""
-    dropped = f"{len(fields['dropped'])} dropped"
-    yield f"{folder}: {pluralize(len(kept), 'definition')} in other words{unchecked}, {dropped}"
-    for place, why in (fields["unchecked"] | fields["dropped"]).items():
-        yield f"  {place}: {why}"
+    count = f"{pluralize(len(kept), 'definition')} in other words{unchecked}, {len(fields['dropped'])} dropped"
+    reasons = (f"  {place}: {why}" for place, why in (fields["unchecked"] | fields["dropped"]).items())
+    print("\n".join([f"{given.output}: {count}", *reasons]))
+    return not kept
 
 
 # --- who finds the gold
@@ -139,12 +135,6 @@ def _play_solvers(solvers: Sequence[str], words: Sequence[str], folder: Path) ->
     return solveds
 
 
-def _played_definitions(folder: Path) -> dict[str, Path]:
-    """Return the files of what was played, by `scenario/example`; they are the same for each solver."""
-    files = sorted(folder.glob(f"runs/*/*/definitions/*/*{_ENDING}"))
-    return {f"{path.parent.name}/{path.name.removesuffix(_ENDING)}": path for path in files}
-
-
 def _why_unchecked(own: Solved, other: Solved) -> str:
     """Return why nobody could check that the gold can still be found."""
     if not own.by:
@@ -163,9 +153,8 @@ def _claim_folder(folder: Path, header: dict[str, Any]) -> None:
         held = json.loads(path.read_bytes())
         if {name: held.get(name) for name in header} == header:
             return
-        raise ConfigurationError(
-            f"{folder}: holds paraphrases that were made otherwise ({PROVENANCE}). Name another folder"
-        )
+        why = f"holds paraphrases that were made otherwise ({PROVENANCE})"
+        raise ConfigurationError(f"{folder}: {why}. Name another folder")
     if folder.exists() and any(folder.iterdir()):
         raise ConfigurationError(f"{folder}: is not empty. Name another folder")
     folder.mkdir(exist_ok=True)
@@ -194,15 +183,11 @@ def reword_definition(definition: dict[str, Any], model: Model, what: str) -> di
     values = set(_json_texts([definition.get(name) for name in ("expected", "parameters", "replies")]))
     keys = frozenset(stem for value in _json_texts(definition.get("expected")) for stem in distinctive_stems(value))
     said = dict.fromkeys(step[kind] for step in definition["steps"] for kind in ("say", "ask") if kind in step)
-    messages = [
-        ParaphraseUnit(
-            text,
-            (*_EXACT.findall(text), *sorted(value for value in values if value in text)),
-            keys & distinctive_stems(text),
-        )
-        for text in said
-        if text not in values and not _CODE.search(text)
-    ]
+    messages = []
+    for text in said:
+        if text not in values and not _CODE.search(text):
+            fixed_parts = (*_EXACT.findall(text), *sorted(value for value in values if value in text))
+            messages.append(ParaphraseUnit(text, fixed_parts, keys & distinctive_stems(text)))
     if not messages:
         return definition
     asked = [message.text for message in messages]

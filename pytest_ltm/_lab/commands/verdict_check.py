@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pytest_ltm import evaluators
 from pytest_ltm._cli.arguments import add_json
@@ -20,6 +20,7 @@ from pytest_ltm._language.words import evidence_snippet
 from pytest_ltm._model.score import Score
 from pytest_ltm._storage.errors import DatasetError, did_you_mean
 from pytest_ltm._storage.rows import read_json_rows
+from pytest_ltm._storage.schema import load_yaml
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -34,16 +35,14 @@ _PLACE = lazy_pattern(r"\{(answer|recalled|question)(?::(nbsp|nfd|curly|crlf))?\
 @cache
 def dress_templates() -> Mapping[str, str]:
     """Return the templates by name."""
-    import yaml
-
-    templates: dict[str, str] = yaml.safe_load(files("pytest_ltm._language").joinpath("dresses.yml").read_text("utf-8"))
-    return templates
+    path = Path(str(files("pytest_ltm._language"))) / "dresses.yml"
+    return cast("Mapping[str, str]", load_yaml(path).value)
 
 
 def dress_up(template: str, answer: str, *, recalled: str = "", question: str = "") -> str:
     """Return an answer in the dress of a template."""
     values = {"answer": answer, "recalled": recalled, "question": question}
-    return _PLACE.sub(lambda match: _typeset_text(values[match[1]], match[2]), template)
+    return _PLACE.sub(lambda place: _typeset_text(values[place[1]], place[2]), template)
 
 
 def _typeset_text(text: str, form: str | None) -> str:
@@ -60,12 +59,8 @@ FAILED = 1
 OUTCOMES = ("right", "too much", "too little", "undecided")
 # Shares of what is decided, of all replies, and of the mutants; `right` is the only lower bound.
 LIMITS = {
-    "right": 0.95,
-    "too much": 0.02,
-    "undecided scenarios": 0.05,
-    "undecided data sets": 0.20,
-    "mutants passed": 0.01,
-}
+    "right": 0.95, "too much": 0.02, "undecided scenarios": 0.05, "undecided data sets": 0.20, "mutants passed": 0.01
+}  # fmt: skip
 # Labels are written with few digits.
 _SAME = 0.01
 
@@ -87,27 +82,16 @@ def run(given: Namespace) -> int:
 
     Exit status 1 if a limit of docs/verdicts.md is broken.
     """
-    verdict_check_report = check_verdicts(given.file, dressed=given.dress)
-    breaches = verdict_check_report.breaches()
+    report = check_verdicts(given.file, dressed=given.dress)
+    breaches = report.breaches()
     if given.json:
-        told = [as_json(row) for row in verdict_check_report.wrong_verdicts()] if given.list else None
-        print(
-            json.dumps(
-                {**verdict_check_report.as_json(), "breaches": breaches, **({"wrong": told} if told else {})}, indent=1
-            )
-        )
+        wrong = [as_json(row) for row in report.wrong_verdicts()] if given.list else []
+        fields = {**report.as_json(), "breaches": breaches} | ({"wrong": wrong} if wrong else {})
+        print(json.dumps(fields, indent=1))
     else:
-        listed = (
-            [
-                *map(str, verdict_check_report.wrong_verdicts()),
-                *map(str, verdict_check_report.passed_mutants()),
-                *map(str, verdict_check_report.changes),
-            ]
-            if given.list
-            else []
-        )
-        listed += verdict_check_report.open_by_reason() if given.open else []
-        print("\n".join([*listed, *verdict_check_report.table(), *(f"breach: {breach}" for breach in breaches)]))
+        listed = [*report.wrong_verdicts(), *report.passed_mutants(), *report.changes] if given.list else []
+        listed += report.open_by_reason() if given.open else []
+        print("\n".join(map(str, [*listed, *report.table(), *(f"breach: {breach}" for breach in breaches)])))
     return FAILED if breaches else 0
 
 
@@ -207,9 +191,7 @@ class VerdictCheckReport:
 
     def breaches(self) -> list[str]:
         """Return a sentence for each limit that is broken."""
-        texts = [*self._share("right", of_scenarios=None), *self._share("too much", of_scenarios=None)]
-        texts += [*self._share("undecided scenarios", of_scenarios=True)]
-        texts += [*self._share("undecided data sets", of_scenarios=False)]
+        texts = [sentence for name in LIMITS if name != "mutants passed" for sentence in self._share(name)]
         if self.changes:
             texts.append(f"{len(self.changes)} of {self.dressed} verdicts change in a dress, limit 0")
         passed = len(list(self.passed_mutants()))
@@ -217,9 +199,10 @@ class VerdictCheckReport:
             texts.append(f"{passed} of {len(self.mutants)} mutants passed, limit {LIMITS['mutants passed']:.0%}")
         return texts
 
-    def _share(self, name: str, *, of_scenarios: bool | None) -> Iterator[str]:
-        counted = self.count_outcomes(one for one in self.verdicts if of_scenarios in (None, one.of_scenario))
-        outcome = "undecided" if name.startswith("undecided") else name
+    def _share(self, name: str) -> Iterator[str]:
+        outcome, _, of_what = name.partition(" ") if name.startswith("undecided") else (name, "", "")
+        chosen = [one for one in self.verdicts if not of_what or one.of_scenario == (of_what == "scenarios")]
+        counted = self.count_outcomes(chosen)
         of = counted["rows"] - (counted["undecided"] if outcome != "undecided" else 0)
         share = counted[outcome] / of if of else None
         if share is not None and (share < LIMITS[name] if name == "right" else share > LIMITS[name]):
@@ -270,28 +253,25 @@ def check_verdicts(path: Path, *, dressed: bool = False) -> VerdictCheckReport:
 
     `dressed`: score each reply in each dress, too.
     """
-    verdict_check_report = VerdictCheckReport()
+    report = VerdictCheckReport()
     golds: dict[str, dict[str, Any]] = {}
     for where, row in read_json_rows(path, ["id"]):
         try:
             if dressed and "automatic" not in row:
-                _try_dresses(verdict_check_report, row)
+                _try_dresses(report, row)
+            report.verdicts.append(_check_reply(row) if "scenario" in row else _check_answer(row))
             if "automatic" in row:
-                verdict_check_report.verdicts.append(_check_reply(row))
-            elif "scenario" in row:
-                verdict_check_report.verdicts.append(_check_reply(row))
+                continue
+            if "scenario" in row:
                 golds.setdefault(f"{row['scenario']} {json.dumps(row['args'], sort_keys=True)}", row)
             else:
-                verdict_check_report.verdicts.append(_check_answer(row))
                 golds.setdefault(f"{row['set']} {row['type']} {row['question']} {row['answer']}", row)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise DatasetError(f"{where}: not a labelled row ({type(error).__name__}: {error})") from error
     answers = [row for row in golds.values() if "scenario" not in row]
     for row in golds.values():
-        verdict_check_report.mutants += (
-            mutants_of_scenario(row) if "scenario" in row else _mutants_of_answer(row, answers)
-        )
-    return verdict_check_report
+        report.mutants += mutants_of_scenario(row) if "scenario" in row else _mutants_of_answer(row, answers)
+    return report
 
 
 # --- Replies in dresses.
@@ -299,15 +279,15 @@ def check_verdicts(path: Path, *, dressed: bool = False) -> VerdictCheckReport:
 _RECALLED = 6
 
 
-def _try_dresses(verdict_check_report: VerdictCheckReport, row: Mapping[str, Any]) -> None:
+def _try_dresses(report: VerdictCheckReport, row: Mapping[str, Any]) -> None:
     plain = _bounds(row, lambda answer: answer)
     values = [text for text in _texts(row.get("args", row.get("answer"))) if text][:_RECALLED]
     recalled = " ".join(f"I told you that it is {text}." for text in values) or "I told you."
     for name, template in dress_templates().items():
         now = _bounds(row, partial(dress_up, template, recalled=recalled, question=row.get("question", "What is it?")))
-        verdict_check_report.dressed += 1
+        report.dressed += 1
         if now != plain:
-            verdict_check_report.changes.append(ChangedVerdict(row["id"], name, plain, now))
+            report.changes.append(ChangedVerdict(row["id"], name, plain, now))
 
 
 def _bounds(row: Mapping[str, Any], dress: Callable[[str], str]) -> tuple[float | None, float | None]:
@@ -334,10 +314,9 @@ def evaluator_of(name: str, args: Mapping[str, Any]) -> Any:
     """Return the evaluator of that name; lists become tuples, `menu` a Menu. DatasetError if there is none."""
     if name not in evaluators.__all__:
         raise DatasetError(f"there is no evaluator {name!r}.{did_you_mean(name, evaluators.__all__)}")
-    made = {
-        key: evaluators.Menu(**_lists_to_tuples(value)) if key == "menu" else _lists_to_tuples(value)
-        for key, value in args.items()
-    }
+    made = {key: _lists_to_tuples(value) for key, value in args.items()}
+    if "menu" in made:
+        made["menu"] = evaluators.Menu(**made["menu"])
     return getattr(evaluators, name)(**made)
 
 
@@ -372,9 +351,8 @@ def mutants_of_scenario(row: Mapping[str, Any]) -> Iterator[Mutant]:
     evaluator = evaluator_of(row["evaluator"], row["args"])
     for way, answers, most in of_scenario(row["evaluator"], row["args"]):
         value, *_ = bounds_of(evaluator, answers)
-        yield Mutant(
-            row["scenario"], way, value is not None and value > most - _SAME, evidence_snippet(" | ".join(answers[-4:]))
-        )
+        passes = value is not None and value > most - _SAME
+        yield Mutant(row["scenario"], way, passes, evidence_snippet(" | ".join(answers[-4:])))
 
 
 # --- Answers to questions of data sets.
@@ -385,30 +363,24 @@ def ruling_of(row: Mapping[str, Any], hypothesis: str) -> Ruling:
     if row["set"] == "locomo":
         from pytest_ltm.datasets.locomo.strict import strict_verdict
 
-        return strict_verdict(
-            category=int(row["type"]), question=row["question"], answer=row["answer"], prediction=hypothesis
-        )
+        category, question = int(row["type"]), row["question"]
+        return strict_verdict(category=category, question=question, answer=row["answer"], prediction=hypothesis)
     from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis
 
     abstains, _, kind = row["type"].rpartition(":")
     return rule_on_hypothesis(
-        question_id="q_abs" if abstains else "q",
-        question_type=kind,
-        question=row["question"],
-        answer=row["answer"],
+        question_id="q_abs" if abstains else "q", question_type=kind, question=row["question"], answer=row["answer"],
         hypothesis=hypothesis,
-    )
+    )  # fmt: skip
 
 
 _VALUES = {"yes": 1.0, "no": 0.0, "unscored": None}
 
 
 def _check_answer(row: Mapping[str, Any]) -> CheckedVerdict:
-    ruling = ruling_of(row, row["hypothesis"])
+    ruling, reply = ruling_of(row, row["hypothesis"]), repr(row["hypothesis"])
     kind, value = f"{row['set']} {row['type']}", _VALUES[ruling.verdict]
-    return CheckedVerdict(
-        row["id"], kind, False, float(row["label"]), value, value, ruling.reason, repr(row["hypothesis"])
-    )
+    return CheckedVerdict(row["id"], kind, False, float(row["label"]), value, value, ruling.reason, reply)
 
 
 def _mutants_of_answer(row: Mapping[str, Any], others: Iterable[Mapping[str, Any]]) -> Iterator[Mutant]:

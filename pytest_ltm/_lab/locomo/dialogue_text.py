@@ -133,11 +133,8 @@ class _Speaker:
         remarks: list[list[_DraftTurn]] = [[] for _ in drafts]
         for half, who in enumerate((outline.first, 1 - outline.first)):
             places = [place for place in range(2, len(drafts) - 2) if place % 2 == half]
-            beside = [
-                event
-                for event in self._world.events
-                if event.beside and event.session == outline.number and event.who == self._world.speakers[who]
-            ]
+            told = [event for event in self._world.events if event.beside and event.session == outline.number]
+            beside = [event for event in told if event.who == self._world.speakers[who]]
             self._rng.shuffle(places)
             places.sort(key=lambda place: bool(drafts[place].reveals))
             for number, event in enumerate(beside):

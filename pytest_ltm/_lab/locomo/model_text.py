@@ -86,9 +86,8 @@ def turn_lines(turns: Sequence[Mapping[str, Any]]) -> str:
 
 def check_persona(value: Any) -> dict[str, Any]:
     """Return a persona."""
-    require(
-        isinstance(value, dict) and isinstance(value.get("about"), str), "it must be an object with a text `about`."
-    )
+    whole = isinstance(value, dict) and isinstance(value.get("about"), str)
+    require(whole, "it must be an object with a text `about`.")
     return dict(value)
 
 
@@ -103,9 +102,8 @@ def check_events(value: Any, first: date, last: date, count: int) -> list[dict[s
             on = date.fromisoformat(one["date"])
         except ValueError:
             raise ValueError(f"event {number}: {one['date']!r} is no date YYYY-MM-DD.") from None
-        require(
-            before <= on <= last, f"event {number}: {one['date']} is before the one above it, or not in the months."
-        )
+        in_order = before <= on <= last
+        require(in_order, f"event {number}: {one['date']} is before the one above it, or not in the months.")
         causes = one.get("causes") or []
         unknown = [cause for cause in causes if cause not in known] if isinstance(causes, list) else ["?"]
         require(not unknown, f"event {number}: its causes {unknown} are no ids of earlier events.")
@@ -139,9 +137,8 @@ def check_reflection(value: Any, who: str, other: str, fieldses: Sequence[dict[s
         for note in value[name]:
             pair = isinstance(note, list) and len(note) == 2 and all(isinstance(one, str) for one in note)
             require(pair, f"an observation in `{name}` is not a pair [fact, turn id]: {note!r:.80}.")
-            require(
-                note[1] in ids, f"the observation {note[0]!r:.80} cites {note[1]!r}, which is not a turn of this chat."
-            )
+            exists = note[1] in ids
+            require(exists, f"the observation {note[0]!r:.80} cites {note[1]!r}, which is not a turn of this chat.")
     return {"summary": value["summary"], "observations": {who: value["told"], other: value["learned"]}}
 
 
@@ -150,35 +147,33 @@ def check_reflection(value: Any, who: str, other: str, fieldses: Sequence[dict[s
 
 def by_turns(scene: SessionContext, model: Model) -> list[dict[str, Any]]:
     """Return the turns of a session, for each of which the model was asked as one of the speakers."""
-    # One photo or two, neither with the greeting nor with the farewell.
+    # one photo or two, neither with the greeting nor with the farewell
     rng, able = Random(f"photos {scene.order} {scene.when}"), range(2, scene.turns - 2)
     photos = rng.sample(able, min(len(able), 1 + (scene.turns >= _LEAST_FOR_TWO_PHOTOS)))
-    fieldses: list[dict[str, Any]] = []
+    turns: list[dict[str, Any]] = []
     for place in range(scene.turns):
-        shown = fieldses[-1].get("blip_caption", "") if fieldses else ""
-        read = partial(_read_turn, shares=place in photos, shown=shown, said=fieldses)
-        what = f"session {scene.number}, turn {place + 1}"
-        text, photo = written_by(model, _asked(scene, place, fieldses, shown, shares=place in photos), read, what)
-        fieldses.append(scene.turn(place, text, photo))
-    return fieldses
+        shown = turns[-1].get("blip_caption", "") if turns else ""
+        shares, what = place in photos, f"session {scene.number}, turn {place + 1}"
+        read = partial(_read_turn, shares=shares, shown=shown, earlier=turns)
+        text, photo = written_by(model, _turn_prompt(scene, place, turns, shown, shares=shares), read, what)
+        turns.append(scene.turn(place, text, photo))
+    return turns
 
 
-def _asked(
-    scene: SessionContext, place: int, fieldses: Sequence[Mapping[str, Any]], shown: str, *, shares: bool
-) -> str:
+def _turn_prompt(scene: SessionContext, place: int, turns: Sequence[_Turn], shown: str, *, shares: bool) -> str:
     who, other = scene.order[place % 2], scene.order[1 - place % 2]
     known = load_texts("prompts")
     tasks = [
-        known["begins"] if not fieldses else "",
+        known["begins"] if not turns else "",
         known["reacts"].replace("$photo", shown) if shown else "",
         known["shares"] if shares else known["no_photo"],
         known["ends"] if place >= scene.turns - 2 else "",
     ]
-    touched = " ".join([fieldses[-1]["text"] if fieldses else "", shown, *scene.news[who]])
+    touched = " ".join([turns[-1]["text"] if turns else "", shown, *scene.news[who]])
     return step_prompt(
         "turn", name=who, other=other, about=scene.personas[who], when=scene.when, news=scene.news[who],
         summary=scene.summaries[who][-1] if scene.summaries[who] else "You have not talked before.",
-        facts=recall_facts(scene.facts[who], touched), turns=turn_lines(fieldses) or "Nothing yet.",
+        facts=recall_facts(scene.facts[who], touched), turns=turn_lines(turns) or "Nothing yet.",
         task=" ".join(task for task in tasks if task),
     )  # fmt: skip
 
@@ -190,16 +185,15 @@ def recall_facts(facts: Sequence[str], touched: str) -> list[str]:
     return [facts[at] for at in sorted(ranked[:RECALLED])]
 
 
-def _read_turn(value: Any, *, shares: bool, shown: str, said: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
+def _read_turn(value: Any, *, shares: bool, shown: str, earlier: Sequence[_Turn]) -> tuple[str, str]:
     """Return what is said and the caption of a shared photo; ValueError for what cannot be the next turn."""
     text = value.get("text") if isinstance(value, dict) else None
     require(isinstance(text, str) and bool(text.strip()), "it must be an object with a `text`.")
     assert isinstance(text, str)
     photo = value.get("photo") or ""
-    require(
-        isinstance(photo, str) and bool(photo) == shares, "share a photo." if shares else "share no photo this time."
-    )
-    require(all(text != one["text"] for one in said), f"{json.dumps(text[:60])} was said before in this chat.")
+    as_asked = isinstance(photo, str) and bool(photo) == shares
+    require(as_asked, "share a photo." if shares else "share no photo this time.")
+    require(all(text != turn["text"] for turn in earlier), f"{json.dumps(text[:60])} was said before in this chat.")
     reacts = not shown or bool(content_stems(shown) & content_stems(text))
     require(reacts, f"it does not react to the photo of {shown!r}; say something about what it shows.")
     return text.strip(), photo
@@ -245,26 +239,16 @@ def _content_fault(  # noqa: PLR0911 - one rule, one line
         return f"has an answer that its evidence does not hold: {answer!r:.60}"
     if _word_share(one["question"], answer) == 1:
         return "gives its answer away"
-    if category is Category.ADVERSARIAL:
-        return _adversarial_fault(one, cited, turns, speakers)
-    elsewhere = [
-        name for name, turn in turns.items() if turn not in cited and _word_share(_all_said(turn), answer) == 1
-    ]
-    result = elsewhere and category is Category.SINGLE_HOP
-    return f"is answered without its evidence, by {elsewhere[0]}" if result else ""
-
-
-def _adversarial_fault(
-    one: Mapping[str, Any], cited: Sequence[_Turn], turns: Mapping[str, _Turn], speakers: Sequence[str]
-) -> str:
-    """Return what is wrong if the person asked about may have said so themselves."""
-    about = [name for name in speakers if name in one["question"]]
-    if len(about) == 1 and any(turn["speaker"] == about[0] for turn in cited):
-        return f"is adversarial, but its evidence is said by {about[0]}"
-    own = [
-        turn for turn in turns.values() if turn["speaker"] in about and _word_share(_all_said(turn), one["answer"]) == 1
-    ]
-    return f"is adversarial, but {own[0]['dia_id']} may answer it" if own else ""
+    answering = {name: turn for name, turn in turns.items() if _word_share(_all_said(turn), answer) == 1}
+    if category is Category.ADVERSARIAL:  # the person asked about must not have said so themselves
+        about = [name for name in speakers if name in one["question"]]
+        if len(about) == 1 and any(turn["speaker"] == about[0] for turn in cited):
+            return f"is adversarial, but its evidence is said by {about[0]}"
+        own = [name for name, turn in answering.items() if turn["speaker"] in about]
+        return f"is adversarial, but {own[0]} may answer it" if own else ""
+    elsewhere = [name for name, turn in answering.items() if turn not in cited]
+    hidden = not elsewhere or category is not Category.SINGLE_HOP
+    return "" if hidden else f"is answered without its evidence, by {elsewhere[0]}"
 
 
 def _all_said(turn: _Turn) -> str:
@@ -277,7 +261,6 @@ def _word_share(text: str, answer: str) -> float:
     return sum(word in there for word in wanted) / len(wanted) if wanted else 1.0
 
 
-_EVENTS_A_SESSION = 1
 _REMEMBERED, _SUMMARIES = 40, 3
 
 
@@ -306,9 +289,8 @@ class _Draft:
     def facts(self, by: str = "") -> list[str]:
         """Return the observations of all sessions, the newest last: one speaker's, or each one's about themselves."""
         noted = [one[by]["observations"] if by else self.observations(number) for number, one in enumerate(self.kept)]
-        return [
-            f"{who}: {fact} ({cited})" for observed in noted for who, notes in observed.items() for fact, cited in notes
-        ]
+        own = (item for observed in noted for item in observed.items())
+        return [f"{who}: {fact} ({cited})" for who, notes in own for fact, cited in notes]
 
 
 def write_with_model(
@@ -341,22 +323,17 @@ def write_with_model(
 
 
 def _write_personas(draft: _Draft, plan: list[Outline], model: Model) -> None:
-    first, last = plan[0].at.date(), plan[-1].at.date()
-    begin = first.replace(day=1)
-    count = max(2, len(plan) * _EVENTS_A_SESSION)
-    other = None
+    begin, last = plan[0].at.date().replace(day=1), plan[-1].at.date()
+    count, other = max(2, len(plan)), None  # an event for each session
     for who in draft.speakers:
         if who not in draft.personas:
             asked = step_prompt("persona", name=who, unlike=step_prompt("unlike", about=other) if other else "")
             draft.personas[who] = written_by(model, asked, check_persona, f"persona of {who}")
         other = draft.personas[who]
         if who not in draft.events:
-            asked = step_prompt(
-                "events", name=who, about=other, count=count, first=begin.isoformat(), last=last.isoformat()
-            )
-            draft.events[who] = written_by(
-                model, asked, lambda value: check_events(value, begin, last, count), f"events of {who}"
-            )
+            asked = step_prompt("events", name=who, about=other, count=count, first=str(begin), last=str(last))
+            read = partial(check_events, first=begin, last=last, count=count)
+            draft.events[who] = written_by(model, asked, read, f"events of {who}")
 
 
 # --- The event graph as a file, which people may edit before the sessions are written from it.
@@ -364,24 +341,16 @@ def _write_personas(draft: _Draft, plan: list[Outline], model: Model) -> None:
 
 def _graph_record(name: str, draft: _Draft, plan: list[Outline]) -> dict[str, Any]:
     """Return the graph as JSON values; ids of events begin with the speaker, so that they are unique."""
-    events = [
-        {
-            "id": f"{who}/{one['id']}",
-            "who": who,
-            "on": one["date"],
-            "event": one["event"],
-            **({"causes": [f"{who}/{cause}" for cause in one["causes"]]} if one.get("causes") else {}),
-        }
-        for who, events in draft.events.items()
-        for one in events
-    ]
+    rows = []
+    for who, events in draft.events.items():
+        for event in events:
+            causes = {"causes": [f"{who}/{cause}" for cause in event["causes"]]} if event.get("causes") else {}
+            own = {"id": f"{who}/{event['id']}", "who": who, "on": event["date"], "event": event["event"]}
+            rows.append(own | causes)
     return {
-        "sample_id": name,
-        "speakers": list(draft.speakers),
-        "personas": draft.personas,
-        "sessions": [outline.at.isoformat() for outline in plan],
-        "events": events,
-    }
+        "sample_id": name, "speakers": list(draft.speakers), "personas": draft.personas,
+        "sessions": [outline.at.isoformat() for outline in plan], "events": rows,
+    }  # fmt: skip
 
 
 def graph_speakers(graph: Mapping[str, Any]) -> tuple[str, str]:
@@ -409,7 +378,7 @@ def read_graph(draft: _Draft, plan: list[Outline], graph: Mapping[str, Any]) -> 
     require(isinstance(personas, dict), "`personas` must be by speaker.")
     draft.personas = {who: check_persona(personas[who]) for who in personas if who in speakers} | draft.personas
     require(isinstance(given, list), "`events` must be a list.")
-    events: list[Any] = given if isinstance(given, list) else []
+    events: list[Any] = given  # type: ignore[assignment]  # `require` has seen that it is one
     strangers = [one for one in events if not isinstance(one, dict) or one.get("who") not in speakers]
     require(not strangers, f"an event is not about one of the two: {strangers[:1]!s:.80}.")
     for who in speakers:
@@ -427,19 +396,12 @@ def _write_session(draft: _Draft, outline: Outline, plan: list[Outline], model: 
     order = (one, two) if outline.first == 0 else (two, one)
     when, what = format_locomo_date(outline.at), f"session {outline.number}"
     count = sum(1 + 2 * asked for asked in outline.blocks) + 4
-    written = writes(
-        SessionContext(
-            number=outline.number,
-            when=when,
-            order=order,
-            personas=draft.personas,
-            news=_events_since(draft, outline, plan),
-            summaries={who: [kept[who]["summary"] for kept in draft.kept[-_SUMMARIES:]] for who in draft.speakers},
-            facts={who: draft.facts(by=who) for who in draft.speakers},
-            turns=count,
-        ),
-        model,
-    )
+    context = SessionContext(
+        number=outline.number, when=when, order=order, personas=draft.personas, turns=count,
+        news=_events_since(draft, outline, plan), facts={who: draft.facts(by=who) for who in draft.speakers},
+        summaries={who: [kept[who]["summary"] for kept in draft.kept[-_SUMMARIES:]] for who in draft.speakers},
+    )  # fmt: skip
+    written = writes(context, model)
     draft.sessions.append(written)
     kept = {}
     for who, other in ((one, two), (two, one)):
@@ -480,14 +442,14 @@ def _write_questions(draft: _Draft, outline: Outline, count: int, model: Model) 
     earlier, said = "\n".join(draft.facts()[-_REMEMBERED:]), turn_lines(draft.sessions[-1])
     when = format_locomo_date(outline.at)
     request = step_prompt("questions", earlier=earlier, when=when, turns=said, count=count, one=one, two=two)
-    for one in written_by(model, request, _as_list, f"questions about session {outline.number}"):
+    for one in written_by(model, request, _read_list, f"questions about session {outline.number}"):
         if question_fault(one, draft.turns, draft.speakers, [asked["question"] for asked in draft.asked]):
             draft.dropped += 1
         else:
             draft.asked.append(one)
 
 
-def _as_list(value: Any) -> list[Any]:
+def _read_list(value: Any) -> list[Any]:
     require(isinstance(value, list), "it must be a list of questions.")
     return list(value)
 
@@ -495,16 +457,16 @@ def _as_list(value: Any) -> list[Any]:
 def _draft_record(name: str, draft: _Draft, plan: list[Outline]) -> dict[str, Any]:
     """Return the conversation as the file has it; what later turns made answerable after all is left out."""
     # a later turn may give away what was to be unanswerable
-    asked = [one for one in draft.asked if not question_fault(one, draft.turns, draft.speakers, ())]
     qa = [
         question_record(LABELS[one["category"]], one["question"], one["answer"], list(dict.fromkeys(one["evidence"])))
-        for one in asked
+        for one in draft.asked
+        if not question_fault(one, draft.turns, draft.speakers, ())
     ]
-    events = [
-        {who: [text.partition(": ")[2] for text in texts] for who, texts in _events_since(draft, outline, plan).items()}
-        | {"date": written_day(outline.at)}
-        for outline in plan
-    ]
+    events = []
+    for outline in plan:
+        news = _events_since(draft, outline, plan).items()
+        told = {who: [text.partition(": ")[2] for text in texts] for who, texts in news}
+        events.append({**told, "date": written_day(outline.at)})
     dates = [outline.at for outline in plan]
     observations = [draft.observations(number) for number in range(len(draft.kept))]
     summaries = [one[draft.speakers[0]]["summary"] for one in draft.kept]

@@ -144,22 +144,14 @@ def temporal_questions(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
     """Yield the questions about days, months, years and the time between two events."""
     for (_, what), tellings in heard.facts.items():
         today = heard.days[tellings.turn.session]
-        if what == HAPPENED and tellings.kind.do:
-            yield _make_question(
-                Category.TEMPORAL, WHEN.format(do=tellings.kind.do), tellings, phrase_meaning(tellings.value, today)
-            )
+        kind, value = tellings.kind, tellings.value
+        if what == HAPPENED and kind.do:
+            yield _make_question(Category.TEMPORAL, WHEN.format(do=kind.do), tellings, phrase_meaning(value, today))
         if what == PLAN:
-            after = next_step(tellings.kind).do
-            yield _make_question(
-                Category.TEMPORAL,
-                PLANNED_DATE_QUESTION.format(do=after),
-                tellings,
-                phrase_meaning(tellings.value, today),
-            )
-        if any(detail.role == what and detail.question == SINCE for detail in tellings.kind.details):
-            yield _make_question(
-                Category.TEMPORAL, tellings.kind.since, tellings, str(today.year - int(tellings.value))
-            )
+            question = PLANNED_DATE_QUESTION.format(do=next_step(kind).do)
+            yield _make_question(Category.TEMPORAL, question, tellings, phrase_meaning(value, today))
+        if any(detail.role == what and detail.question == SINCE for detail in kind.details):
+            yield _make_question(Category.TEMPORAL, kind.since, tellings, str(today.year - int(value)))
     for tellings in heard.happened_facts():
         for cause in tellings.event.causes:
             before = heard.facts[cause, HAPPENED]
@@ -187,10 +179,9 @@ def open_domain(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
             yield _make_question(Category.OPEN_DOMAIN, question, telling, answer)
 
 
-def _make_question(category: Category, pattern: str, fact_mention: FactMention, gold: str) -> GeneratedQuestion:
-    return GeneratedQuestion(
-        category, pattern, question_slots(fact_mention.event), third_person_value(gold), (fact_mention.turn.id,)
-    )
+def _make_question(category: Category, pattern: str, fact: FactMention, gold: str) -> GeneratedQuestion:
+    slots, value = question_slots(fact.event), third_person_value(gold)
+    return GeneratedQuestion(category, pattern, slots, value, (fact.turn.id,))
 
 
 # --- Questions that need several turns: lists over storylines, causes, and what has changed.
@@ -223,11 +214,9 @@ def cause_questions(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
             yield _asked_several(LED_TO.format(did=tellings.kind.did), both, [tellings.value])
 
 
-def _asked_several(pattern: str, fact_mentions: list[FactMention], gold: list[str]) -> GeneratedQuestion:
-    evidence = tuple(dict.fromkeys(one.turn.id for one in fact_mentions))
-    return GeneratedQuestion(
-        Category.MULTI_HOP, pattern, question_slots(fact_mentions[0].event), ", ".join(gold), evidence
-    )
+def _asked_several(pattern: str, facts: list[FactMention], gold: list[str]) -> GeneratedQuestion:
+    evidence, slots = tuple(dict.fromkeys(fact.turn.id for fact in facts)), question_slots(facts[0].event)
+    return GeneratedQuestion(Category.MULTI_HOP, pattern, slots, ", ".join(gold), evidence)
 
 
 # --- Questions that the conversation does not answer, though something in it looks as if it did.
@@ -240,25 +229,15 @@ def adversarial_questions(
 ) -> Iterator[GeneratedQuestion]:
     """Yield what becomes unanswerable by a change of the speaker or of the theme."""
     for one in answerable:
-        changed = _of_the_other(heard, one) if rng.random() < 0.6 else _of_nothing(heard, one, rng)
-        if changed is not None:
-            yield replace(changed, category=Category.ADVERSARIAL)
-
-
-def _of_the_other(heard: MentionedFacts, one: GeneratedQuestion) -> GeneratedQuestion | None:
-    (other,) = (who for who in heard.speakers if who != one.filling["who"])
-    theme = one.filling.get("theme")
-    known = theme and heard.is_mentioned(theme, by=other)
-    return None if known else replace(one, filling={**one.filling, "who": other})
-
-
-def _of_nothing(heard: MentionedFacts, one: GeneratedQuestion, rng: random.Random) -> GeneratedQuestion | None:
-    pool = heard.pools.get(one.filling.get("theme", ""), "")
-    for _ in range(_TRIES if pool else 0):
-        theme = draw_value(pool, rng)
-        if not heard.is_mentioned(theme):
-            return replace(one, filling={**one.filling, "theme": theme})
-    return None
+        theme, changed = one.filling.get("theme", ""), dict[str, str]()
+        if rng.random() < 0.6:
+            (other,) = (who for who in heard.speakers if who != one.filling["who"])
+            changed = {} if theme and heard.is_mentioned(theme, by=other) else {"who": other}
+        elif pool := heard.pools.get(theme, ""):
+            drawn = (draw_value(pool, rng) for _ in range(_TRIES))
+            changed = next(({"theme": other} for other in drawn if not heard.is_mentioned(other)), {})
+        if changed:
+            yield replace(one, filling={**one.filling, **changed}, category=Category.ADVERSARIAL)
 
 
 # Of the categories, as in the published file.

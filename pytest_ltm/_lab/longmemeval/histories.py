@@ -236,36 +236,31 @@ def compile_history(
     # by question: a history does not depend on how many are made
     rng = Random(f"longmemeval history {seed} {record.id}")
     supply = fillers.draw_fillers(record, f"longmemeval fillers {seed} {record.id}")
-    chosen = _enough_fillers(record, supply, length, count)
+    chosen: list[FillerSession] = []
+    if length.sessions is not None:
+        chosen = _fill_sessions(record, supply, length.sessions)
+    elif length.tokens is not None:
+        evidence_tokens = sum(count(turn["content"]) for one in record.evidence for turn in one.turns)
+        chosen = _fill_tokens(record, supply, length.tokens, evidence_tokens)
     # the last ones had to fit into what was left, so they are short
     rng.shuffle(chosen)
     total, left = len(record.evidence) + len(chosen), iter(chosen)
     evidence = dict(zip(evidence_places(rng, len(record.evidence), total), record.evidence, strict=True))
     sessions = [evidence[place] if place in evidence else next(left) for place in range(total)]
     at = session_dates(rng, [(place, one.at) for place, one in evidence.items()], total, record.at)
+    dates = [
+        evidence[place].when if place in evidence else format_longmemeval_date(at[place]) for place in range(total)
+    ]
     return {
         **record.asked,
-        "haystack_dates": [
-            evidence[place].when if place in evidence else format_longmemeval_date(at[place]) for place in range(total)
-        ],
+        "haystack_dates": dates,
         "haystack_session_ids": [one.id for one in sessions],
         "haystack_sessions": [one.turns for one in sessions],
         "answer_session_ids": [one.id for one in record.evidence],
     }
 
 
-def _enough_fillers(
-    record: NeedleRecord, supply: Supply, length: Length, count: Callable[[str], int]
-) -> list[FillerSession]:
-    if length.sessions is not None:
-        return _so_many(record, supply, length.sessions)
-    if length.tokens is not None:
-        evidence = sum(count(turn["content"]) for one in record.evidence for turn in one.turns)
-        return _so_long(record, supply, length.tokens, evidence)
-    return []
-
-
-def _so_many(record: NeedleRecord, supply: Supply, sessions: int) -> list[FillerSession]:
+def _fill_sessions(record: NeedleRecord, supply: Supply, sessions: int) -> list[FillerSession]:
     wanted = sessions - len(record.evidence)
     if wanted < 0:
         raise DatasetError(
@@ -281,7 +276,7 @@ def _so_many(record: NeedleRecord, supply: Supply, sessions: int) -> list[Filler
     return fillers
 
 
-def _so_long(record: NeedleRecord, supply: Supply, tokens: int, evidence: int) -> list[FillerSession]:
+def _fill_tokens(record: NeedleRecord, supply: Supply, tokens: int, evidence: int) -> list[FillerSession]:
     room = tokens - evidence
     if room < 0:
         raise DatasetError(

@@ -38,16 +38,14 @@ class Mentions:
     def __init__(self, person: str, themes: Collection[str], heard: frozenset[str], *, backwards: bool = False) -> None:
         rng = Random(f"longmemeval person {person}")
         self._values = {row.key: rng.choice(row.values) for row in (*all_of(Attribute), *all_of(Update))}
-        self._prices = {
-            (row.key, item): rng.choice(row.values or (0,)) for row in all_of(ItemSeries) for item in row.items
-        }
+        priced = ((row, item) for row in all_of(ItemSeries) for item in row.items)
+        self._prices = {(row.key, item): rng.choice(row.values or (0,)) for row, item in priced}
         kinds = (Attribute, Update, ItemSeries, Happening, Taste, Made)
         rows: list[_Row] = [row for kind in kinds for row in all_of(kind)]
         known = [(row, item) for row in rows for item in (row.items if isinstance(row, ItemSeries) else ("",))]
         rng.shuffle(known)
-        self.known = [
-            one for one in known if one[0].theme not in themes and not content_stems(_row_topic(one[0])) & heard
-        ]
+        untold = (one for one in known if one[0].theme not in themes)
+        self.known = [one for one in untold if not content_stems(_row_topic(one[0])) & heard]
         """Rows that may be told, of a series each with an item; the last one comes first."""
         if backwards:
             self.known.reverse()

@@ -1,4 +1,6 @@
-"""Evidence sessions written by a model: the question, its gold and what must be said are ours, the words are not.
+"""Evidence sessions written by a model, and questions curated by one.
+
+Of a session the question, its gold and what must be said are ours, the words are not.
 
 What the model wrote is checked: everything that the question needs stands in the marked turn, and in no other of the
 user's.
@@ -8,21 +10,40 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import cache, partial
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pytest_ltm._lab.author import prompt_of, require, written_by
-from pytest_ltm._lab.longmemeval.needles import as_record, record_identity, side_mentions
-from pytest_ltm._lab.longmemeval.session_text import WORDS, Aside, early_round, load_frames, load_themes
+from pytest_ltm._lab.longmemeval.needles import (
+    EvidenceSession,
+    Needle,
+    WorldFact,
+    WorldQuery,
+    as_record,
+    record_identity,
+    side_mentions,
+)
+from pytest_ltm._lab.longmemeval.session_text import (
+    FIELDS,
+    WORDS,
+    Aside,
+    early_round,
+    late_in_year,
+    load_frames,
+    load_themes,
+    some_time,
+)
 from pytest_ltm._language.words import content_stems
 from pytest_ltm._storage.schema import load_yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from pytest_ltm._lab.author import Model
-    from pytest_ltm._lab.longmemeval.needles import EvidenceSession, Needle
+    from pytest_ltm._lab.longmemeval.needles import QuestionKind
 
 
 ROUNDS = (2, 4)
@@ -66,18 +87,14 @@ def write_record(needle: Needle, seed: str, model: Model, writes: Writes) -> dic
         rounds = rng.randint(*ROUNDS)
         place = early_round(rng, rounds)
         kept = words_to_keep(message, values)
-        asides = [message.aside if at == place else mentions.next(message.theme) or Aside() for at in range(rounds)]
-        # by chance a mention may have the very words that only the evidence may have
-        asides = [
-            aside if at == place or not kept or _lacking_words(aside.said, kept) else Aside()
-            for at, aside in enumerate(asides)
-        ]
-        requests = rng.sample(load_themes()[message.theme].requests, rounds)
-        plan = tuple(
-            RoundOutline(f"{asked.text} {aside.request}".strip(), aside, at == place)
-            for at, (asked, aside) in enumerate(zip(requests, asides, strict=True))
-        )
-        sessions.append(writes(SessionOutline(plan, kept, f"question {name}, session {number}"), model))
+        plan = []
+        for at, asked in enumerate(rng.sample(load_themes()[message.theme].requests, rounds)):
+            aside = message.aside if at == place else mentions.next(message.theme) or Aside()
+            # by chance a mention may have the very words that only the evidence may have
+            if at != place and kept and not _lacking_words(aside.said, kept):
+                aside = Aside()
+            plan.append(RoundOutline(f"{asked.text} {aside.request}".strip(), aside, at == place))
+        sessions.append(writes(SessionOutline(tuple(plan), kept, f"question {name}, session {number}"), model))
     return as_record(needle, name, sessions)
 
 
@@ -90,12 +107,8 @@ def session_prompts() -> dict[str, str]:
 
 def at_once(talk: SessionOutline, model: Model) -> list[_Turn]:
     """Return the turns of a session that the model wrote in one answer."""
-    plan = [
-        {"wants": one.wants}
-        | ({"lets_slip": one.aside.said} if one.aside.said else {})
-        | ({"made": one.aside.made} if one.aside.made else {})
-        for one in talk.rounds
-    ]
+    named = ({"wants": one.wants, "lets_slip": one.aside.said, "made": one.aside.made} for one in talk.rounds)
+    plan = [{name: text for name, text in wanted.items() if text or name == "wants"} for wanted in named]
     asked = prompt_of(session_prompts(), "session", rounds=str(len(plan)), words=str(_REPLY_WORDS), plan=plan)
     return written_by(model, asked, lambda value: read_chat(value, talk), talk.what)
 
@@ -151,27 +164,151 @@ def _read_chat_turn(value: Any, role: str, number: int, talk: SessionOutline) ->
     gone = [line for line in listed if line not in text]
     require(not gone, f"round {number}: the assistant's answer lacks this line of `made`: {gone[:1]}.")
     if role == "user" and here.evidence and here.aside.said:
-        _require_told(text, here.aside.said, talk.kept, number)
+        reply, stems, lacking = here.aside.said, content_stems(here.aside.said), _lacking_words(text, talk.kept)
+        require(not lacking, f"round {number}: the message must keep {lacking} of {reply!r}.")
+        holds = len(stems & content_stems(text)) >= _ENOUGH * len(stems)
+        require(holds, f"round {number}: the message does not tell {reply!r}.")
     elif role == "user" and talk.kept:
-        require(
-            bool(_lacking_words(text, talk.kept)),
-            f"round {number}: what slips out elsewhere is said again: {text[:80]!r}.",
-        )
-    return {
-        "role": role,
-        "content": text,
-        "has_answer": here.evidence and bool(here.aside.made) is (role == "assistant"),
-    }
-
-
-def _require_told(text: str, reply: str, kept: Sequence[str], number: int) -> None:
-    lacking = _lacking_words(text, kept)
-    require(not lacking, f"round {number}: the message must keep {lacking} of {reply!r}.")
-    stems = content_stems(reply)
-    share = len(stems & content_stems(text)) / len(stems)
-    require(share >= _ENOUGH, f"round {number}: the message does not tell {reply!r}.")
+        differs = bool(_lacking_words(text, talk.kept))
+        require(differs, f"round {number}: what slips out elsewhere is said again: {text[:80]!r}.")
+    has_answer = here.evidence and bool(here.aside.made) is (role == "assistant")
+    return {"role": role, "content": text, "has_answer": has_answer}
 
 
 def _lacking_words(text: str, kept: Sequence[str]) -> list[str]:
     stems, plain = content_stems(text), text.casefold()
     return [part for part in kept if part not in stems and part.casefold() not in plain]
+
+
+# --- Questions curated by a model: attribute, background, question and answer, statements (Wu et al., 2025, 3.2).
+# Kinds, dates and ids are ours. What does not hold, as far as rules can tell, is asked for again, a few times.
+
+# How many evidence statements a question of each type has, at least and at most.
+STATEMENTS = {
+    "single-session-user": (1, 1), "single-session-assistant": (1, 1), "single-session-preference": (1, 1),
+    "multi-session": (2, 6), "temporal-reasoning": (1, 3), "knowledge-update": (2, 2),
+}  # fmt: skip
+# A statement is made at most so many days before the question.
+MOST_DAYS = 300
+# This share of an answer's words must stand in the statement that tells it.
+_HELD = 0.6
+# Types whose answers stand in a statement as they are, and do not have to be worked out.
+_TOLD = ("single-session-user", "knowledge-update")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What a person says in one session, or has an assistant make up."""
+
+    days: int
+    """Before the question."""
+    theme: str
+    aside: Aside
+
+
+def curated_record(
+    kind: QuestionKind, number: int, seed: int, model: Model, writes: Writes, asked: Collection[str]
+) -> dict[str, Any]:
+    """Return a record whose every part the model wrote, with the steps under `curation`; DatasetError if it cannot.
+
+    `asked`: the questions that there are.
+    """
+    rng, what = Random(f"longmemeval curated {seed} {number}"), f"question {number + 1}"
+
+    def write(step: str, read: Any, **parts: object) -> Any:
+        return written_by(model, prompt_of(session_prompts(), step, **parts), read, f"{what}, {step}")
+
+    field, described = FIELDS[number % len(FIELDS)], session_prompts()[kind.type.replace("-", "_")]
+    attribute = write("attribute", partial(_read_text, name="attribute"), field=session_prompts()[field])
+    background = write("background", partial(_read_text, name="background"), attribute=attribute)
+    never = session_prompts()["never"] if kind.abstains else ""
+    question = write(
+        "question", partial(check_question, kind=kind, asked=asked), background=background, attribute=attribute,
+        type=described, never=never,
+    )  # fmt: skip
+    least, most = STATEMENTS[kind.type]
+    statements = write(
+        "evidence", partial(check_statements, kind=kind, answer=question["answer"]), background=background,
+        question=question["question"], answer=question["answer"], type=described, least=str(least), most=str(most),
+        themes=sorted(load_themes()), form=session_prompts()["makes" if _is_made(kind) else "says"],
+    )  # fmt: skip
+    needle = _needle(rng, kind, attribute, question, statements)
+    steps = {"attribute": attribute, "background": background, "statements": [one.aside.said for one in statements]}
+    return {**write_record(needle, f"{seed} {number}", model, writes), "curation": steps}
+
+
+def _needle(
+    rng: Random, kind: QuestionKind, attribute: str, question: Mapping[str, str], statements: list[Statement]
+) -> Needle:
+    asked = late_in_year(rng)
+    told = tuple(
+        EvidenceSession(some_time(rng, asked - timedelta(days=one.days)), one.theme, one.aside) for one in statements
+    )
+    # the gold of a question that nobody can answer is in no statement, and that of a rubric in no words of its own
+    facts = () if kind.abstains or kind.type not in _TOLD else (WorldFact(told[-1].at, attribute, question["answer"]),)
+    return Needle(
+        kind.type, question["question"], question["answer"], asked, told, facts, WorldQuery("value", (attribute,)),
+        abstains=kind.abstains,
+    )  # fmt: skip
+
+
+def _is_made(kind: QuestionKind) -> bool:
+    return kind.type == "single-session-assistant"
+
+
+# --- Reading what a model wrote: ValueError with a sentence that it can act on.
+
+
+def _read_text(value: Any, name: str) -> str:
+    text = value.get(name) if isinstance(value, dict) else None
+    require(isinstance(text, str) and bool(text.strip()), f"it must be an object with a text `{name}`.")
+    return str(text).strip()
+
+
+def check_question(value: Any, kind: QuestionKind, asked: Collection[str]) -> dict[str, str]:
+    """Return question and answer; the question is the person's own, new, and does not give the answer away."""
+    question, answer = _read_text(value, "question"), _read_text(value, "answer")
+    first_person = {"i", "my", "me", "mine", "we", "our", "us"} & set(question.casefold().replace("'", " ").split())
+    require(bool(first_person), "`question` must be asked by the person: with I, my or our.")
+    require(question not in asked, "this question has been asked before; ask another.")
+    given = content_stems(answer) <= content_stems(question) and bool(content_stems(answer))
+    require(kind.abstains or not given, "`question` gives its answer away.")
+    return {"question": question, "answer": answer}
+
+
+def check_statements(value: Any, kind: QuestionKind, answer: str) -> list[Statement]:
+    """Return the evidence statements, the earliest first."""
+    least, most = STATEMENTS[kind.type]
+    require(
+        isinstance(value, list) and least <= len(value) <= most,
+        f"it must be a list of {least} statement{'s' * (least != 1)}."
+        if least == most
+        else f"it must be a list of {least} to {most} statements.",
+    )
+    statements = sorted(
+        (_read_statement(one, number, made=_is_made(kind)) for number, one in enumerate(value, start=1)),
+        key=lambda one: -one.days,
+    )
+    texts = [one.aside.said or one.aside.made for one in statements]
+    require(len(set(texts)) == len(texts), "two statements are the same.")
+    days = [one.days for one in statements]
+    require(len(set(days)) == len(days), "two statements are of the same day: `days` must differ.")
+    if kind.abstains:
+        return statements
+    if kind.type in _TOLD or _is_made(kind):
+        stems, here = content_stems(answer), content_stems(texts[-1])
+        require(len(stems & here) >= _HELD * len(stems), f"the last statement does not hold the answer {answer!r}.")
+    return statements
+
+
+def _read_statement(value: Any, number: int, *, made: bool) -> Statement:
+    fields = value if isinstance(value, dict) else {}
+    days, theme = fields.get("days"), fields.get("theme")
+    whole = isinstance(days, int) and not isinstance(days, bool) and 1 <= days <= MOST_DAYS
+    require(whole, f"statement {number}: `days` before the question must be a whole number from 1 to {MOST_DAYS}.")
+    require(theme in load_themes(), f"statement {number}: `theme` must be one of {', '.join(sorted(load_themes()))}.")
+    names = ("request", "made") if made else ("said",)
+    texts = {name: fields.get(name) for name in names}
+    for name, text in texts.items():
+        require(isinstance(text, str) and bool(text.strip()), f"statement {number} must have a text `{name}`.")
+    return Statement(int(str(days)), str(theme), Aside(**{name: str(text).strip() for name, text in texts.items()}))

@@ -131,10 +131,8 @@ def from_taste(rng: Random, row: Taste) -> Needle:
     (at,) = days_of_may(rng, 1)
     answer = f"The user would prefer {row.likes}. They would not want {row.dislikes}."
     world = (WorldFact(at, f"likes: {row.ask}", row.likes), WorldFact(at, f"dislikes: {row.ask}", row.dislikes))
-    query, told = (
-        WorldQuery("taste", tuple(fact.about for fact in world)),
-        EvidenceSession(at, row.theme, Aside(rng.choice(row.say), row.nod)),
-    )
+    query = WorldQuery("taste", tuple(fact.about for fact in world))
+    told = EvidenceSession(at, row.theme, Aside(rng.choice(row.say), row.nod))
     return Needle("single-session-preference", row.ask, answer, end_of_may(rng), (told,), world, query)
 
 
@@ -154,15 +152,12 @@ def from_series(rng: Random, row: ItemSeries, *, abstains: bool) -> Needle:
     )
     world = tuple(WorldFact(at, row.key, str(value)) for at, value in zip(dates, values, strict=True))
     query = WorldQuery("count" if row.how == "count" else "sum", (row.key,), row.unit)
-    total, asked = _total_answer(row, sum(values)), end_of_may(rng)
+    total: str | int = (
+        f"${sum(values):,}" if row.unit == "$" else f"{sum(values)} {row.unit}" if row.unit else sum(values)
+    )
+    asked = end_of_may(rng)
     needle = Needle("multi-session", row.ask, total, asked, evidence_sessions, world, query, row.field)
     return _never_told(needle, row.never) if abstains else needle
-
-
-def _total_answer(row: ItemSeries, total: int) -> str | int:
-    if row.unit == "$":
-        return f"${total:,}"
-    return f"{total} {row.unit}" if row.unit else total
 
 
 def from_update(rng: Random, row: Update, *, abstains: bool) -> Needle:
@@ -238,13 +233,9 @@ def _event_order(rng: Random, rows: Sequence[Happening]) -> Needle:
 
 
 _KINDS: tuple[Callable[[Random, Sequence[Happening]], Needle], ...] = (
-    _days_between,
-    partial(_how_long_ago, unit="days", least=5, most=40),
-    partial(_how_long_ago, unit="weeks", least=2, most=12),
-    _months_between,
-    _which_first,
-    _event_order,
-)
+    _days_between, partial(_how_long_ago, unit="days", least=5, most=40),
+    partial(_how_long_ago, unit="weeks", least=2, most=12), _months_between, _which_first, _event_order,
+)  # fmt: skip
 
 
 def _unknown_event(rng: Random, known: Happening, unknown: Happening) -> Needle:
@@ -352,19 +343,18 @@ class _Decks:
 
 
 def _draw_needle(rng: Random, kind: QuestionKind, decks: _Decks) -> Needle:
-    match kind.type:
-        case "single-session-user":
-            return from_user(rng, *decks.draw(kind, all_of(Attribute)), abstains=kind.abstains)
-        case "single-session-assistant":
-            return from_assistant(rng, *decks.draw(kind, all_of(Made)), abstains=kind.abstains)
-        case "single-session-preference":
-            return from_taste(rng, *decks.draw(kind, all_of(Taste)))
-        case "multi-session":
-            return from_series(rng, *decks.draw(kind, all_of(ItemSeries)), abstains=kind.abstains)
-        case "knowledge-update":
-            return from_update(rng, *decks.draw(kind, all_of(Update)), abstains=kind.abstains)
-        case _:
-            return from_dates(rng, decks.draw(kind, all_of(Happening), 3), abstains=kind.abstains)
+    if kind.type == "temporal-reasoning":
+        return from_dates(rng, decks.draw(kind, all_of(Happening), 3), abstains=kind.abstains)
+    if kind.type == "single-session-preference":
+        return from_taste(rng, *decks.draw(kind, all_of(Taste)))
+    row_type, make = _MAKERS[kind.type]
+    return make(rng, *decks.draw(kind, all_of(row_type)), abstains=kind.abstains)
+
+
+_MAKERS: dict[str, tuple[Any, Callable[..., Needle]]] = {
+    "single-session-user": (Attribute, from_user), "single-session-assistant": (Made, from_assistant),
+    "multi-session": (ItemSeries, from_series), "knowledge-update": (Update, from_update),
+}  # fmt: skip
 
 
 # --- Questions as records of the published schema, with their evidence as the only sessions.
@@ -380,13 +370,10 @@ def needle_record(needle: Needle, seed: str, counts: Callable[[str], int]) -> di
     """Return the record of a question; `seed` decides its id and what its sessions say beside the evidence."""
     name, rng = record_identity(seed, abstains=needle.abstains)
     mentions = side_mentions(needle, name)
-    sessions = [
-        write_session(
-            rng, load_themes()[one.theme], counts, tokens=rng.randint(*SESSION_TOKENS), aside=one.aside,
-            mentions=mentions.next,
-        )
-        for one in needle.told
-    ]  # fmt: skip
+    sessions = []
+    for one in needle.told:
+        theme, tokens = load_themes()[one.theme], rng.randint(*SESSION_TOKENS)
+        sessions.append(write_session(rng, theme, counts, tokens=tokens, aside=one.aside, mentions=mentions.next))
     return as_record(needle, name, sessions)
 
 
@@ -406,13 +393,8 @@ def as_record(needle: Needle, name: str, sessions: Sequence[Sequence[Mapping[str
     """Return the question with its sessions of evidence as the file has it."""
     names = [f"answer_{name}_{number}" for number in range(1, len(sessions) + 1)]
     return {
-        "question_id": name,
-        "question_type": needle.type,
-        "question": needle.question,
-        "answer": needle.answer,
+        "question_id": name, "question_type": needle.type, "question": needle.question, "answer": needle.answer,
         "question_date": format_longmemeval_date(needle.asked),
         "haystack_dates": [format_longmemeval_date(one.at) for one in needle.told],
-        "haystack_session_ids": names,
-        "haystack_sessions": list(sessions),
-        "answer_session_ids": names,
-    }
+        "haystack_session_ids": names, "haystack_sessions": list(sessions), "answer_session_ids": names,
+    }  # fmt: skip

@@ -158,17 +158,14 @@ class Taste:
 @cache
 def load_themes() -> dict[str, Theme]:
     """Return all themes by name."""
-    fields = {**_read_texts("themes_home"), **_read_texts("themes_active"), **_read_texts("themes_mind")}
-    return {name: _parse_theme(name, content) for name, content in fields.items()}
-
-
-def _parse_theme(name: str, content: dict[str, Any]) -> Theme:
-    requests = (ask.partition(" | ") for ask in content["asks"])
-    return Theme(
-        name,
-        tuple(AssistantRequest(text, topic) for text, _, topic in requests),
-        tuple(Aspect(side, tuple(part["do"]), tuple(part["for"])) for side, part in content["aspects"].items()),
-    )
+    themes = {}
+    for file in ("themes_home", "themes_active", "themes_mind"):
+        for name, content in _read_texts(file).items():
+            requests = tuple(AssistantRequest(*ask.split(" | ")) for ask in content["asks"])
+            aspects = content["aspects"].items()
+            sides = tuple(Aspect(side, tuple(part["do"]), tuple(part["for"])) for side, part in aspects)
+            themes[name] = Theme(name, requests, sides)
+    return themes
 
 
 @cache
@@ -186,13 +183,11 @@ _FILES = {
 @cache
 def all_of(kind: type[_Row]) -> tuple[_Row, ...]:
     """Return all that there is of a kind: Attribute, Update, Series, Happening, Made or Taste."""
-    return tuple(kind(**{key: _freeze_lists(value) for key, value in row.items()}) for row in _read_texts(_FILES[kind]))
-
-
-def _freeze_lists(value: Any) -> Any:
-    if isinstance(value, dict):
-        return Never(**value)
-    return tuple(value) if isinstance(value, list) else value
+    rows = []
+    for row in _read_texts(_FILES[kind]):
+        lists = {key: tuple(value) for key, value in row.items() if isinstance(value, list)}
+        rows.append(kind(**row | lists | ({"never": Never(**row["never"])} if "never" in row else {})))
+    return tuple(rows)
 
 
 def _read_texts(name: str) -> Any:
@@ -273,11 +268,8 @@ def write_examples(rng: Random, advice: Advice, room: int, count: Count) -> list
 
 
 SHAPES: dict[str, Shape] = {
-    "points": write_points,
-    "plan": write_plan,
-    "questions": write_questions,
-    "examples": write_examples,
-}
+    "points": write_points, "plan": write_plan, "questions": write_questions, "examples": write_examples
+}  # fmt: skip
 _LISTED = 0.3  # the share of lists of points that end in a list of steps
 
 
@@ -294,17 +286,13 @@ def _fit_pieces(rng: Random, advice: Advice, room: int, count: Count, frame: str
 
 def _frame_piece(rng: Random, advice: Advice, piece: Piece, frame: str) -> str:
     chosen = rng.choice(load_frames()[frame])
-    return chosen.format(
-        Aspect=piece.aspect,
-        aspect=f'"{piece.aspect}"',
-        do=piece.do,
-        Do=upper_first(piece.do),
-        do2=advice.next().do if "{do2}" in chosen else "",
-        tail=rng.choice(load_frames()["tails"]),
-        minutes=rng.choice((10, 15, 20, 30, 45)),
-        weeks=rng.choice((3, 4, 5, 6)),
-        **{"for": piece.reason, "For": upper_first(piece.reason)},
-    ).rstrip()
+    slots = {
+        "Aspect": piece.aspect, "aspect": f'"{piece.aspect}"', "do": piece.do, "Do": upper_first(piece.do),
+        "do2": advice.next().do if "{do2}" in chosen else "", "tail": rng.choice(load_frames()["tails"]),
+        "minutes": rng.choice((10, 15, 20, 30, 45)), "weeks": rng.choice((3, 4, 5, 6)),
+        "for": piece.reason, "For": upper_first(piece.reason),
+    }  # fmt: skip
+    return chosen.format(**slots).rstrip()
 
 
 # --- Task-oriented talk: what a user asks an assistant for, and long helpful replies, from an endless stock.
@@ -374,9 +362,9 @@ def write_session(
     for number in range(rounds):
         if turns and left < LEAST and number > place:
             break
-        here = (
-            aside if number == place else mentions(talk.theme) if rng.random() < (_MENTIONS if number else 1) else None
-        )
+        here = aside if number == place else None
+        if number != place and rng.random() < (_MENTIONS if number else 1):
+            here = mentions(talk.theme)
         besides = [_side_remark(rng, lambda: mentions(talk.theme)) for _ in range(rng.choice(_BESIDES))]
         before, request = talk.question()
         request_text = _request_text(rng, before, request, here, besides)

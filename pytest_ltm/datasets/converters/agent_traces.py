@@ -67,7 +67,10 @@ def read_gemini(path: Path, _splitting: Splitting, counts: Counter[str]) -> Iter
                 _PROMPTED.match(title) is None
             )
             said.append(ExportedMessage(at, "", _PROMPTED.sub("", title).strip()))
-            reply = "\n".join(_html_text(item["html"]) for item in one.get("safeHtmlItem") or []).strip()
+            parts = (
+                html.unescape(_TAG.sub("", _BREAK.sub("\n", item["html"]))) for item in one.get("safeHtmlItem") or []
+            )
+            reply = "\n".join(re.sub(r"\n{2,}", "\n", part).strip() for part in parts).strip()
             counts["left out: prompts without a reply"] += not reply
             said += [ExportedMessage(at, "", reply, by_model=True)] if reply else []
     yield Talk("gemini", said)
@@ -80,10 +83,6 @@ def _studio_messages(chunks: list[dict[str, Any]], counts: Counter[str]) -> Iter
             counts["left out: thoughts, and parts without text"] += 1
         else:
             yield ExportedMessage(None, "", text, chunk["role"] == "model")
-
-
-def _html_text(text: str) -> str:
-    return re.sub(r"\n{2,}", "\n", html.unescape(_TAG.sub("", _BREAK.sub("\n", text)))).strip()
 
 
 def read_sharegpt(path: Path, _splitting: Splitting, counts: Counter[str]) -> Iterator[Talk]:
@@ -155,7 +154,9 @@ def read_otel(path: Path, _splitting: Splitting, counts: Counter[str]) -> Iterat
     for where, span in _spans(path):
         with faults_of_export(where):
             facts = _attributes(span.get("attributes") or {})
-            at, operation = _span_time(span), str(facts.get("gen_ai.operation.name") or "")
+            nanoseconds = span.get("startTimeUnixNano") or span.get("start_time_unix_nano")
+            at = utc_time(int(nanoseconds) / 1e9) if nanoseconds else iso_time(span.get("start_time"))
+            operation = str(facts.get("gen_ai.operation.name") or "")
             name = str(facts.get("gen_ai.conversation.id") or span.get("traceId") or span.get("trace_id") or "spans")
             talk = talks.setdefault(name, [])
             if "memory" in operation:
@@ -197,11 +198,6 @@ def _attributes(attributes: Any) -> dict[str, Any]:
     if isinstance(attributes, dict):
         return attributes
     return {one["key"]: next(iter(one["value"].values()), None) for one in attributes}
-
-
-def _span_time(span: dict[str, Any]) -> datetime | None:
-    nanoseconds = span.get("startTimeUnixNano") or span.get("start_time_unix_nano")
-    return utc_time(int(nanoseconds) / 1e9) if nanoseconds else iso_time(span.get("start_time"))
 
 
 def _span_messages(facts: dict[str, Any], name: str, older: str) -> Any:

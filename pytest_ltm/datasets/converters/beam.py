@@ -94,12 +94,8 @@ def _read_questions(file: Path, turns: dict[int, str], counts: Counter[str]) -> 
             gold = next((str(one) for name in _GOLD if (one := getattr(probe, name)) is not None), None)
             ordered = kind == "event_ordering"
             yield Question(
-                id=f"{kind}_{number}",
-                kind=kind,
-                text=probe.question,
-                gold=tuple(probe.rubric) if ordered else gold,
-                match="order" if ordered else "answer",
-                claims=() if ordered else tuple(probe.rubric),
+                id=f"{kind}_{number}", kind=kind, text=probe.question, gold=tuple(probe.rubric) if ordered else gold,
+                match="order" if ordered else "answer", claims=() if ordered else tuple(probe.rubric),
                 never_told=kind == "abstention",
                 evidence=() if kind == "abstention" else tuple(turns[one] for one in cited if one in turns),
-            )
+            )  # fmt: skip

@@ -49,17 +49,13 @@ def read_histories(paths: Sequence[Path], counts: Counter[str]) -> Iterator[Hist
     """Yield a history for each line: a user."""
     for file in files_in(paths, "*.jsonl"):
         for where, user in lines_as(file, _User):
-            numbered = [(f"s{number}", one) for number, one in enumerate(user.sessions, start=1) if one.dialogue]
-            sessions = [
-                Session(
-                    id=name,
-                    date=date_as(
-                        one.start_time, "%b %d, %Y, %H:%M:%S", f"{where}: sessions[{int(name[1:]) - 1}].start_time"
-                    ),
-                    turns=tuple(message.turn(counts) for message in one.dialogue),
-                )
-                for name, one in numbered
-            ]
+            numbered, sessions = list[tuple[str, _Session]](), []
+            for place, one in enumerate(user.sessions):
+                if one.dialogue:
+                    date = date_as(one.start_time, "%b %d, %Y, %H:%M:%S", f"{where}: sessions[{place}].start_time")
+                    turns = tuple(message.turn(counts) for message in one.dialogue)
+                    sessions.append(Session(id=f"s{place + 1}", date=date, turns=turns))
+                    numbered.append((f"s{place + 1}", one))
             yield History(sessions, _read_questions(numbered, counts), user.uuid)
 
 

@@ -26,15 +26,10 @@ def read_histories(paths: Sequence[Path], counts: Counter[str]) -> Iterator[Hist
 
 
 def _read_session(one: LocomoSession) -> Session:
-    turns = (
-        Turn(
-            role="user",
-            name=turn.speaker,
-            content=turn.text,
-            images=(Picture(caption=turn.caption),) * bool(turn.caption),
-        )
-        for turn in one.turns
-    )
+    turns = []
+    for turn in one.turns:
+        images = (Picture(caption=turn.caption),) * bool(turn.caption)
+        turns.append(Turn(role="user", name=turn.speaker, content=turn.text, images=images))
     return Session(id=f"D{one.number}", date=one.at.isoformat(sep=" "), turns=tuple(turns))
 
 

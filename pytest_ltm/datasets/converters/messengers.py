@@ -53,10 +53,8 @@ def read_discord(path: Path, _splitting: Splitting, counts: Counter[str]) -> Ite
     if path.is_file():
         yield from _discord_channel(path, counts)
         return
-    files = sorted(
-        file for name in ("messages.json", "*.json") for file in path.rglob(name) if file.name != "index.json"
-    )
-    files = [file for file in dict.fromkeys(files) if file.name not in ("channel.json", "user.json")]
+    others = ("index.json", "channel.json", "user.json")
+    files = sorted(file for file in path.rglob("*.json") if file.name not in others)
     if not files:
         raise DatasetError(f"{path}: no export of Discord: there is no JSON file with messages in it")
     for file in files:

@@ -82,13 +82,11 @@ def _chat_lines(path: Path) -> list[_ChatLine]:
                 elif chat_lines:
                     chat_lines[-1].rest.append(line.translate(_MARKS))
                 elif line.strip():
-                    raise DatasetError(
-                        f"{path}:{number}: no export of WhatsApp: it begins with {line[:40]!r}, not a date"
-                    )
+                    begins = f"it begins with {line[:40]!r}, not a date"
+                    raise DatasetError(f"{path}:{number}: no export of WhatsApp: {begins}")
     except UnicodeDecodeError as error:
-        raise DatasetError(
-            f"{path}: not UTF-8 (at byte {error.start}). Export it again, or save it as UTF-8"
-        ) from error
+        cure = "Export it again, or save it as UTF-8"
+        raise DatasetError(f"{path}: not UTF-8 (at byte {error.start}). {cure}") from error
     except OSError as error:
         raise DatasetError(f"{path}: cannot be read: {error.strerror}") from error
     if not chat_lines:
@@ -162,7 +160,6 @@ def _day_month_order(path: Path, chat_lines: Sequence[_ChatLine]) -> str:
         return next(iter(able))
     shown = chat_lines[0].head.group()[:20]
     if able:
-        raise DatasetError(
-            f"{path}:1: {shown!r}: day or month first? No date of the file tells. Say --dates=dmy or mdy"
-        )
+        cure = "No date of the file tells. Say --dates=dmy or mdy"
+        raise DatasetError(f"{path}:1: {shown!r}: day or month first? {cure}")
     raise DatasetError(f"{path}: its dates, such as {shown!r}, are in no order of day and month that holds for all")

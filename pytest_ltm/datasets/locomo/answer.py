@@ -81,11 +81,10 @@ def _share_of(wanted: Sequence[str], there: Collection[str]) -> float | None:
 
 def judge_answer(judge: Judge, category: Category, *, question: str, gold: str, answer: str) -> float | None:
     """Return 1 for an answer that the judge finds right, 0 for another, None where the judge cannot tell."""
-    parts = {"question": question, "answer": answer, "category": str(category.value)}
-    name, more = (
-        ("locomo-abstention", {}) if category is Category.ADVERSARIAL else ("locomo-answer", {"reference": gold})
-    )
-    decision = ask_judge(judge, PROMPTS[name], **parts, **more)
+    parts, name = {"question": question, "answer": answer, "category": str(category.value)}, "locomo-abstention"
+    if category is not Category.ADVERSARIAL:
+        parts, name = {**parts, "reference": gold}, "locomo-answer"
+    decision = ask_judge(judge, PROMPTS[name], **parts)
     return float(decision.grade == "yes") if isinstance(decision, JudgeDecision) else None
 
 
@@ -127,12 +126,7 @@ class LocomoAnswer:
         return Score(float(declines), reason, rule=f"locomo-adversarial-{way}/1", evidence=shown)
 
     def metrics(
-        self,
-        answer: str,
-        retrieved: Sequence[str] | None = None,
-        judge: Judge | None = None,
-        *,
-        raw: str | None = None,
+        self, answer: str, retrieved: Sequence[str] | None = None, judge: Judge | None = None, *, raw: str | None = None
     ) -> dict[str, float]:
         """Return the figures beside the score, by name.
 

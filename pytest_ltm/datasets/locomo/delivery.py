@@ -44,10 +44,9 @@ def history_exchanges(sample: Sample, telling: str, photos: Mapping[str, str] | 
     are wanted and there are none.
     """
     if telling not in NOTE_KINDS:
-        parts = _turn_exchanges if telling == "turns" else _part_exchanges
-        return [past for session in sample.sessions for past in parts(session, photos or {})]
-    notes = _observation_exchanges if telling == "observations" else _summary_exchanges
-    pasts = [past for session in sample.sessions for past in notes(sample, session)]
+        parts = (part for session in sample.sessions for part in _session_parts(session, telling))
+        return [_make_exchange(session, turns, photos or {}, telling) for session, turns in parts]
+    pasts = [past for session in sample.sessions for past in _note_exchanges(sample, session, telling)]
     if not pasts:
         raise DatasetError(f"--ltm-locomo-telling={telling}: conversation {sample.id!r} of the file has no {telling}")
     return pasts
@@ -106,43 +105,39 @@ def told_after(past: Sequence[PastExchange], evidence: AbstractSet[str]) -> int:
     return max(places, default=len(past))
 
 
-def _observation_exchanges(sample: Sample, session: LocomoSession) -> Iterator[PastExchange]:
-    """Yield the facts noted after a session; each holds its turns, so that what is retrieved is named by turns."""
-    of_session = (note for note in sample.observations if note.session == session.number and note.text.strip())
-    for number, note in enumerate(of_session, start=1):
-        text = f"[{session.when}] {note.text}"
-        yield PastExchange(f"O{session.number}:{number}", session.at, text, ACKNOWLEDGED, text, note.evidence)
+def _note_exchanges(sample: Sample, session: LocomoSession, telling: str) -> Iterator[PastExchange]:
+    """Yield the facts noted after a session, or its summary.
+
+    Each fact holds its turns, so that what is retrieved is named by turns; recalls compare a summary by session.
+    """
+    facts = [note for note in sample.observations if note.session == session.number and note.text.strip()]
+    notes = [(f"O{session.number}:{number}", note.text, note.evidence) for number, note in enumerate(facts, start=1)]
+    if telling != "observations":
+        summary = sample.summaries.get(session.number, "")
+        notes = [(f"S{session.number}", summary, ())] if summary.strip() else []
+    for name, note, evidence in notes:
+        text = f"[{session.when}] {note}"
+        yield PastExchange(name, session.at, text, ACKNOWLEDGED, text, evidence)
 
 
-def _summary_exchanges(sample: Sample, session: LocomoSession) -> Iterator[PastExchange]:
-    """Yield the summary of a session as `S<session>`, which recalls compare by session."""
-    summary = sample.summaries.get(session.number, "")
-    if summary.strip():
-        text = f"[{session.when}] {summary}"
-        yield PastExchange(f"S{session.number}", session.at, text, ACKNOWLEDGED, text)
-
-
-def _turn_exchanges(session: LocomoSession, photos: Mapping[str, str]) -> Iterator[PastExchange]:
-    for turn in session.turns:
-        yield _make_exchange(turn.id, session, [turn], photos, between=" ")
-
-
-def _part_exchanges(session: LocomoSession, photos: Mapping[str, str]) -> Iterator[PastExchange]:
+def _session_parts(session: LocomoSession, telling: str) -> Iterator[tuple[LocomoSession, list[LocomoTurn]]]:
+    """Yield the turns of a session that are told together: one, or as many as a part holds."""
     part: list[LocomoTurn] = []
     for number, turn in enumerate(session.turns, start=1):
         part.append(turn)
         following = session.turns[number : number + 1]
-        if not following or sum(len(turn_text(one)) for one in (*part, *following)) > CHARACTERS:
-            ids = tuple(one.id for one in part)
-            yield _make_exchange(f"{ids[0]}-{ids[-1]}", session, part, photos, holds=ids)
+        whole = telling == "turns" or not following
+        if whole or sum(len(turn_text(one)) for one in (*part, *following)) > CHARACTERS:
+            yield session, part
             part = []
 
 
 def _make_exchange(
-    name: str, session: LocomoSession, turns: Sequence[LocomoTurn], photos: Mapping[str, str],
-    *, between: str = "\n", holds: tuple[str, ...] = (),
-) -> PastExchange:  # fmt: skip
+    session: LocomoSession, turns: Sequence[LocomoTurn], photos: Mapping[str, str], telling: str
+) -> PastExchange:
     """Return turns as one message, also with the photos that there are files of."""
+    ids, by_turn = tuple(turn.id for turn in turns), telling == "turns"
+    between, name, holds = (" ", ids[0], ()) if by_turn else ("\n", f"{ids[0]}-{ids[-1]}", ids)
     files = [tuple(photos[name] for name in _photo_names(turn) if name in photos) for turn in turns]
     text = between.join([f"[{session.when}]", *map(turn_text, turns)])
     shown = (turn_text(turn, seen=bool(of_turn)) for turn, of_turn in zip(turns, files, strict=True))

@@ -97,10 +97,8 @@ def load_locomo(path: Path) -> LocomoData:
         try:
             raw = file.read_bytes()
         except OSError as error:
-            raise DatasetError(
-                f"{file}: cannot be read: {error.strerror}. LoCoMo is not shipped: download locomo10.json, or make "
-                "conversations with ltm data locomo-generate"
-            ) from error
+            cure = "download locomo10.json, or make conversations with ltm data locomo-generate"
+            raise DatasetError(f"{file}: cannot be read: {error.strerror}. LoCoMo is not shipped: {cure}") from error
         digest.update(raw)
         top = Field(json_in(raw, str(file)), str(file))
         with faults_of_data():
@@ -125,7 +123,11 @@ def _parse_sample(top: Field, stem: str) -> Sample:
     sessions, notes = _parse_sessions(parts)
     if not any(session.turns for session in sessions):
         raise talk.fault("holds no turn: expected 'session_1', a list of turns, 'session_1_date_time', ...")
-    notes += _unknown_speakers(sessions, speakers)
+    if speakers[0] == speakers[1]:
+        notes.append(f"both speakers are called {speakers[0]!r}: they cannot be told apart")
+    else:
+        names = dict.fromkeys(turn.speaker for session in sessions for turn in session.turns)
+        notes += [f"{name!r} speaks, who is none of its two speakers" for name in names if name not in speakers]
     counts = Counter(turn.id for session in sessions for turn in session.turns)
     known = counts.keys()
     notes += [f"the id {turn!r} is that of more than one turn" for turn, count in counts.items() if count > 1]
@@ -156,13 +158,6 @@ def _parse_sessions(parts: Mapping[str, Field]) -> tuple[tuple[LocomoSession, ..
     if ordered != sessions:
         notes.append("its sessions are not in the order of their dates; they are told by date")
     return tuple(ordered), notes
-
-
-def _unknown_speakers(sessions: Sequence[LocomoSession], speakers: tuple[str, str]) -> list[str]:
-    if len(set(speakers)) == 1:
-        return [f"both speakers are called {speakers[0]!r}: they cannot be told apart"]
-    names = dict.fromkeys(turn.speaker for session in sessions for turn in session.turns)
-    return [f"{name!r} speaks, who is none of its two speakers" for name in names if name not in speakers]
 
 
 def _parse_turn(item: Field) -> LocomoTurn:

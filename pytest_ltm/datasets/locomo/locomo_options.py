@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from pytest_ltm.datasets._dataset import (
     Dataset,
     DatasetOption,
@@ -12,25 +10,14 @@ from pytest_ltm.datasets._dataset import (
     parse_token_limit,
     some_of,
     split_comma_list,
+    suite_opener,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from pytest_ltm.datasets._dataset import DatasetSuite
 
 ASKINGS = ("official", "free")
 NOTE_KINDS = ("observations", "summaries")
 """The tellings that hold notes."""
 TELLINGS = ("turns", "sessions", *NOTE_KINDS)
 TASKS = ("questions", "events", "dialogue")
-
-
-def _open_locomo(path: Path | None, values: Mapping[str, Any], seed: int, _cache: Path | None) -> DatasetSuite:
-    from pytest_ltm.datasets.locomo.locomo_suite import open_suite
-
-    return open_suite(path, values, seed)
 
 
 LOCOMO = Dataset(
@@ -70,6 +57,6 @@ LOCOMO = Dataset(
             is_path=True,
         ),
     ),
-    opener=_open_locomo,
+    opener=suite_opener("pytest_ltm.datasets.locomo.locomo_suite"),
     questions="alone",
 )  # fmt: skip

@@ -85,11 +85,8 @@ class LocomoSuite:
         self._samples = by_unique_label({one.id: one for one in samples}, ids="sample_ids", way_out=way_out)
         self._last: tuple[str, Sequence[PastExchange]] = ("", ())
         """The thread whose history was told last, and the history: question after question asks for it."""
-        self.notes: Sequence[str] = (
-            *data.notes,
-            *[missing] * bool(missing),
-            *(self._audit.notes if self._audit else ()),
-        )
+        audited = self._audit.notes if self._audit else ()
+        self.notes: Sequence[str] = (*data.notes, *[missing] * bool(missing), *audited)
         turns = NextTurns(choices.next_turns, seed, choices.telling, choices.embeddings)
         known: dict[str, EventSummaries | NextTurns] = {"events": EventSummaries(), "dialogue": turns}
         self._tasks = {name: known[name] for name in choices.tasks if name in known}
@@ -170,12 +167,8 @@ class LocomoSuite:
         if self._audit is None:
             return None
         result = self._audit.correction_for(sample, question)
-        return {
-            "kind": result.kind,
-            "disputed": result.gold_is_wrong,
-            "answer": result.answer,
-            "evidence": list(result.evidence),
-        }
+        fields = {"kind": result.kind, "disputed": result.gold_is_wrong, "answer": result.answer}
+        return {**fields, "evidence": list(result.evidence)}
 
     def _title(self) -> str:
         asked = [(sample, question) for sample in self._samples.values() for question in sample.questions]
@@ -204,7 +197,7 @@ class LocomoSuite:
         return (Wait(history=number), Wait(tokens=after + last)) if after else (Wait(history=number, tokens=last),)
 
 
-def open_suite(path: Path | None, values: Mapping[str, Any], seed: int) -> LocomoSuite:
+def open_suite(path: Path | None, values: Mapping[str, Any], seed: int, _cache: Path | None) -> LocomoSuite:
     """Return the suite of a file or folder; DatasetError or ConfigurationError for what cannot be used."""
     if path is None:
         raise DatasetError(

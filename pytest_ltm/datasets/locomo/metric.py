@@ -27,11 +27,12 @@ def official_f1(category: int, answer: object, prediction: object) -> float:
     published code raises there. ValueError for an unknown category.
     """
     kind = Category(category)
-    said, gold = _text_of(prediction), _text_of(answer)
+    said, gold = ("" if value is None else str(value) for value in (prediction, answer))
     if kind is Category.ADVERSARIAL:
         return float(abstains_officially(said))
     if kind is Category.MULTI_HOP:
-        return _multi_hop_f1(said, gold)
+        parts, wanted = {part.strip() for part in said.split(",")}, [part.strip() for part in gold.split(",")]
+        return sum(max(token_f1(part, want) for part in parts) for want in wanted) / len(wanted)
     return token_f1(said, gold.split(";")[0].strip() if kind is Category.OPEN_DOMAIN else gold)
 
 
@@ -55,14 +56,3 @@ def stemmed_tokens(text: str) -> list[str]:
     """Return the stemmed tokens of a text, normalised."""
     lowered = text.replace(",", "").lower().translate(_PUNCTUATION)
     return [porter_stem(word) for word in _ARTICLES.sub(" ", lowered).split()]
-
-
-def _multi_hop_f1(prediction: str, gold: str) -> float:
-    """Return the mean over the gold's parts of the best F1 of any part of the prediction."""
-    texts = {part.strip() for part in prediction.split(",")}
-    wanted = [part.strip() for part in gold.split(",")]
-    return sum(max(token_f1(part, want) for part in texts) for want in wanted) / len(wanted)
-
-
-def _text_of(value: object) -> str:
-    return "" if value is None else str(value)

@@ -354,7 +354,10 @@ def mm_relevance(gold: Sequence[str], texts: Sequence[str], embeds: Embeds) -> f
         return 0.0
     vectors = _embed_texts(embeds, [*gold, *texts])
     pairs = zip(vectors[: len(gold)], vectors[len(gold) :], strict=False)
-    shared = sum(max(0.0, _cosine_similarity(one, other)) for one, other in pairs)
+    shared = 0.0
+    for one, other in pairs:
+        size = math.hypot(*one) * math.hypot(*other)
+        shared += max(0.0, sum(a * b for a, b in zip(one, other, strict=True)) / size) if size else 0.0
     return min(1.0, 2 * shared / (len(gold) + len(texts)))
 
 
@@ -375,8 +378,3 @@ def _embed_texts(embeds: Embeds, texts: list[str]) -> list[list[float]]:
     if len(valueses) != len(texts) or len(set(lengths)) != 1:
         raise ConfigurationError(f"{_OPTION}: expected {len(texts)} vectors of one length, got lengths {lengths}")
     return valueses
-
-
-def _cosine_similarity(one: Sequence[float], other: Sequence[float]) -> float:
-    size = math.hypot(*one) * math.hypot(*other)
-    return sum(a * b for a, b in zip(one, other, strict=True)) / size if size else 0.0

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ltm._model.filler import PastExchange
-    from pytest_ltm.datasets._interchange import Header, Session
+    from pytest_ltm.datasets._interchange import Header
 
 
 LONGEST = 50_000_000
@@ -84,14 +84,12 @@ class LogsFile:
         numbers = {place.line: number for number, place in enumerate(places)}
 
         def exchanges(place: SessionOffset) -> list[PastExchange]:
-            return session_exchanges(numbers[place.line], self._session(place), self.path.parent)
+            with self.path.open("rb") as file:
+                file.seek(place.start)
+                session = read_session(_parse_line(file.read(place.size), f"{self.path}:{place.line}"))
+            return session_exchanges(numbers[place.line], session, self.path.parent)
 
         return ToldSessions(places, exchanges)
-
-    def _session(self, place: SessionOffset) -> Session:
-        with self.path.open("rb") as file:
-            file.seek(place.start)
-            return read_session(_parse_line(file.read(place.size), f"{self.path}:{place.line}"))
 
     def digest(self, user: str) -> str:
         """Return the SHA-256 of all sessions of a user, by date."""

@@ -128,20 +128,16 @@ def read_question(top: Field, line: int) -> LogQuestion:
     texts: dict[str, Any] = {"id": text_or_number(fields["id"], empty=False) if "id" in fields else f"q{line}"}
     texts |= {"kind": fields["kind"].name()} if "kind" in fields else {}
     texts |= {"match": _read_match(fields["match"], golds)} if "match" in fields else {}
-    texts |= {"asks": _read_asks(fields["asks"])} if "asks" in fields else {}
-    texts |= _texts(fields, "user", "image", "after")
+    if "asks" in fields and fields["asks"].value not in ("alone", "together"):
+        raise fields["asks"].error("'alone' or 'together'")
+    texts |= _texts(fields, "user", "image", "after", "asks")
     return LogQuestion(
-        line=line,
-        text=fields["question"].text(),
-        golds=golds,
-        options=options,
+        line=line, text=fields["question"].text(), golds=golds, options=options, never_told=never,
         claims=fields["claims"].texts() if "claims" in fields else (),
         tolerance=_read_tolerance(fields["tolerance"], golds) if "tolerance" in fields else 0.0,
-        never_told=never,
         asked=parse_log_date(fields["date"], ends=True) if "date" in fields else None,
-        evidence=fields["evidence"].texts() if "evidence" in fields else (),
-        **texts,
-    )
+        evidence=fields["evidence"].texts() if "evidence" in fields else (), **texts,
+    )  # fmt: skip
 
 
 def _read_choices(item: Field) -> dict[str, str]:
@@ -157,12 +153,6 @@ def _read_match(item: Field, golds: tuple[str, ...]) -> str:
         raise item.error(f"{', '.join(MATCHES)} or recall@K")
     if item.value != "answer" and not golds:
         raise item.fault("needs a 'gold' to compare with.")
-    return str(item.value)
-
-
-def _read_asks(item: Field) -> str:
-    if item.value not in ("alone", "together"):
-        raise item.error("'alone' or 'together'")
     return str(item.value)
 
 

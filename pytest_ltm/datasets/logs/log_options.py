@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from pytest_ltm.datasets._dataset import Dataset, DatasetOption, one_of, parse_token_limit, split_comma_list
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from pytest_ltm.datasets._dataset import DatasetSuite
-
-
-def _open_logs(path: Path | None, values: Mapping[str, Any], _seed: int, _cache: Path | None) -> DatasetSuite:
-    from pytest_ltm.datasets.logs.log_suite import open_suite
-
-    return open_suite(path, values)
-
+from pytest_ltm.datasets._dataset import (
+    Dataset,
+    DatasetOption,
+    one_of,
+    parse_token_limit,
+    split_comma_list,
+    suite_opener,
+)
 
 LOGS = Dataset(
     name="logs",
@@ -43,5 +35,5 @@ LOGS = Dataset(
             parse=one_of("rest", "all"),
         ),
     ),
-    opener=_open_logs,
+    opener=suite_opener("pytest_ltm.datasets.logs.log_suite"),
 )

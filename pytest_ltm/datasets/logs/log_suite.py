@@ -93,12 +93,9 @@ class LogsSuite:
         )
         date = f"[{asked.asked.written}] " if asked.asked else ""
         options = "".join(f"\n({letter}) {text}" for letter, text in asked.options.items())
-        question = Ask(
-            f"{date}{asked.text}{options}",
-            evidence,
-            alone=asked.asks == "alone" if asked.asks else None,
-            images=[str(self._file.path.parent / asked.image)] if asked.image else (),
-        )
+        images = [str(self._file.path.parent / asked.image)] if asked.image else ()
+        alone = asked.asks == "alone" if asked.asks else None
+        question = Ask(f"{date}{asked.text}{options}", evidence, alone=alone, images=images)
         more = {"options": asked.options, "claims": list(asked.claims), "tolerance": asked.tolerance}
         more |= {"match": asked.match if asked.match != "answer" else "", "scorer": self._scorer}
         return Definition(
@@ -165,16 +162,12 @@ def _chosen_threads(file: LogsFile, choices: LogsOptions) -> dict[str, tuple[str
     for option, there in known.items():
         for name in getattr(choices, option):
             if name not in there:
-                raise ConfigurationError(
-                    f"--ltm-logs-{option}: {file.path} has no {name!r}.{did_you_mean(name, there)}"
-                )
+                guess = did_you_mean(name, there)
+                raise ConfigurationError(f"--ltm-logs-{option}: {file.path} has no {name!r}.{guess}")
     result = {}
     for name, user in file.users.items():
-        asked = {
-            one.id: one
-            for one in user.questions.values()
-            if (not choices.ids or one.id in choices.ids) and (not choices.kinds or one.kind in choices.kinds)
-        }
+        of_kinds = (one for one in user.questions.values() if not choices.kinds or one.kind in choices.kinds)
+        asked = {one.id: one for one in of_kinds if not choices.ids or one.id in choices.ids}
         if asked and (not choices.users or name in choices.users):
             result[name or EVERYBODY] = (name, by_unique_label(asked, ids="ids", way_out="Rename one"))
     if not every:
@@ -188,7 +181,10 @@ EXAMPLE = '{"question": "When does Ann fly?", "gold": "on Tuesday", "evidence": 
 """A line that asks something."""
 
 
-def open_suite(path: Path | None, values: Mapping[str, Any], *, name: str = "logs", scorer: str = "") -> LogsSuite:
+def open_suite(
+    path: Path | None, values: Mapping[str, Any], _seed: int = 0, _cache: Path | None = None, *, name: str = "logs",
+    scorer: str = "",
+) -> LogsSuite:  # fmt: skip
     """Return the suite of a file; DatasetError or ConfigurationError for what cannot be used."""
     if path is None:
         raise DatasetError("no logs: give --ltm-data=FILE.jsonl, or make one of a chat export with ltm data convert")

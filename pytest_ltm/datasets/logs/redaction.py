@@ -251,9 +251,8 @@ def names_in(path: Path) -> list[str]:
 
 def _name_parts(name: str) -> list[str]:
     """Return the parts of a name that count by themselves: no initials, and no particles beside others."""
-    parts = [
-        part for part in re.split(r"[\W_]+", unicodedata.normalize("NFC", name)) if any(sign.isalpha() for sign in part)
-    ]
+    words = re.split(r"[\W_]+", unicodedata.normalize("NFC", name))
+    parts = [part for part in words if any(map(str.isalpha, part))]
     whole = [part for part in parts if not (part.islower() and len(part) <= _PARTICLE)]
     return [part for part in whole or parts if len(part) > 1 or part.upper() == part.lower()]
 

@@ -147,9 +147,8 @@ def told_alone(record: LongMemEvalRecord | None) -> HistoryWithQuestions:
         return HistoryWithQuestions((), {}, {})
     cited = [session for session in record.sessions if holds_evidence(session, record)]
     past = session_history(record.sessions)
-    return HistoryWithQuestions(
-        past, {record.id: _place_question(record, cited, past)}, _irregular_sessions(record.sessions)
-    )
+    placed = {record.id: _place_question(record, cited, past)}
+    return HistoryWithQuestions(past, placed, _irregular_sessions(record.sessions))
 
 
 def told_together(records: Iterable[LongMemEvalRecord]) -> HistoryWithQuestions:
@@ -216,19 +215,15 @@ def chosen_questions(
     for name in choices.ids:
         if name not in known:
             raise ConfigurationError(f"--ltm-longmemeval-ids: no question {name!r}.{did_you_mean(name, known)}")
-    matching_entries = [
-        one
-        for one in entries
-        if (not choices.ids or one.id in choices.ids)
-        and (not choices.types or one.type in choices.types)
-        and (not choices.abilities or ability_of(one.id, one.type) in choices.abilities)
-    ]
-    if not matching_entries:
+    chosen = [one for one in entries if not choices.ids or one.id in choices.ids]
+    chosen = [one for one in chosen if not choices.types or one.type in choices.types]
+    chosen = [one for one in chosen if not choices.abilities or ability_of(one.id, one.type) in choices.abilities]
+    if not chosen:
         raise ConfigurationError("--ltm-longmemeval-types, -abilities and -ids: together they leave no question")
-    if choices.sample is None or choices.sample >= len(matching_entries):
-        return matching_entries
-    drawn = Random(f"longmemeval {seed}").sample(range(len(matching_entries)), choices.sample)
-    return [matching_entries[place] for place in sorted(drawn)]
+    if choices.sample is None or choices.sample >= len(chosen):
+        return chosen
+    drawn = Random(f"longmemeval {seed}").sample(range(len(chosen)), choices.sample)
+    return [chosen[place] for place in sorted(drawn)]
 
 
 def group_by_history(entries: Sequence[RecordIndexEntry], size: int, *, seed: int) -> list[Sequence[RecordIndexEntry]]:
@@ -370,10 +365,8 @@ def _question_threads(
     """Return thread -> example -> question."""
     if not choices.shared:
         return {label: {"0": entry} for label, entry in _label_entries(asked).items()}
-    return {
-        f"h{number}": _label_entries(group)
-        for number, group in enumerate(group_by_history(asked, choices.share, seed=seed))
-    }
+    groups = group_by_history(asked, choices.share, seed=seed)
+    return {f"h{number}": _label_entries(group) for number, group in enumerate(groups)}
 
 
 def _label_entries(entries: Sequence[RecordIndexEntry]) -> dict[str, RecordIndexEntry]:

@@ -38,10 +38,9 @@ if TYPE_CHECKING:
 
 
 _BY_TYPE = {
-    "temporal-reasoning": "longmemeval-temporal",
-    "knowledge-update": "longmemeval-update",
+    "temporal-reasoning": "longmemeval-temporal", "knowledge-update": "longmemeval-update",
     "single-session-preference": "longmemeval-preference",
-}
+}  # fmt: skip
 
 
 def prompt_for(question_id: str, question_type: str) -> JudgePrompt:
@@ -70,10 +69,10 @@ def rule_on_hypothesis(
         return proven_ruling(abstention_ruling(said, question, gold), gold, said)
     if question_type == "single-session-preference":
         return PREFERENCE
-    by_value = rule_by_value(gold, said)
-    return by_value or proven_ruling(
-        _rule_by_type(question_type, question, canonical_values(gold), canonical_values(said, like=gold)), gold, said
-    )
+    if by_value := rule_by_value(gold, said):
+        return by_value
+    ruling = _rule_by_type(question_type, question, canonical_values(gold), canonical_values(said, like=gold))
+    return proven_ruling(ruling, gold, said)
 
 
 def _rule_by_type(question_type: str, question: str, answer: str, hypothesis: str) -> Ruling:
@@ -161,7 +160,11 @@ class LongMemEvalAnswer:
         shown = answers[-1][:_SHOWN]
         if self._judge is not None and self._facts.get("judge") == "all":
             return replace(self._judged(self._judge, answers[-1]), evidence=shown)
-        result = self._ruled(answers[-1])
+        asked = {"question_id": self._facts["id"], "question_type": self._facts["type"]}
+        ruling = rule_on_hypothesis(
+            **asked, question=self._facts["question"], answer=self._gold, hypothesis=answers[-1]
+        )
+        result = Unscored(ruling.reason, RULE) if ruling == PREFERENCE else verdict_of(ruling)
         if isinstance(result, Unscored) and self._judge is not None:
             result = self._judged(self._judge, answers[-1])
         return replace(result, evidence=shown)
@@ -182,14 +185,6 @@ class LongMemEvalAnswer:
             every = retrieval_figures(retrieved, self._facts["wanted_turns"], self._facts.get("user_turns", {}))
             values |= {name: every[name] for name in SHOWN}
         return values
-
-    def _ruled(self, answer: str) -> Score | Unscored:
-        facts = self._facts
-        asked = {"question_id": facts["id"], "question_type": facts["type"], "question": facts["question"]}
-        ruling = rule_on_hypothesis(**asked, answer=self._gold, hypothesis=answer)
-        if ruling == PREFERENCE:
-            return Unscored(ruling.reason, RULE)
-        return verdict_of(ruling)
 
     def _judged(self, judge: Judge, answer: str) -> Score | Unscored:
         """Return the judge's verdict; the score's rule names the prompt."""

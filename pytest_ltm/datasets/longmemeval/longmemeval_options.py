@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from pytest_ltm.datasets._dataset import (
     Dataset,
     DatasetOption,
@@ -12,13 +10,8 @@ from pytest_ltm.datasets._dataset import (
     parse_token_limit,
     some_of,
     split_comma_list,
+    suite_opener,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from pytest_ltm.datasets._dataset import DatasetSuite
 
 TYPES = (
     "single-session-user", "single-session-assistant", "single-session-preference", "multi-session",
@@ -27,12 +20,6 @@ TYPES = (
 """The question types of the published files."""
 ABILITIES = ("information-extraction", "multi-session", "temporal-reasoning", "knowledge-update", "abstention")
 """The abilities that the questions test (Wu et al., 2025, section 3.1)."""
-
-
-def _open_longmemeval(path: Path | None, values: Mapping[str, Any], seed: int, cache: Path | None) -> DatasetSuite:
-    from pytest_ltm.datasets.longmemeval.conversations import open_suite
-
-    return open_suite(path, values, seed, cache)
 
 
 LONGMEMEVAL = Dataset(
@@ -67,5 +54,5 @@ LONGMEMEVAL = Dataset(
             default="rest", parse=one_of("rest", "all"),
         ),
     ),
-    opener=_open_longmemeval,
+    opener=suite_opener("pytest_ltm.datasets.longmemeval.conversations"),
 )  # fmt: skip

@@ -131,9 +131,8 @@ def read_record(top: Field) -> LongMemEvalRecord:
     when, at = _parse_record_date(fields["question_date"])
     cited = fields["answer_session_ids"].texts() if "answer_session_ids" in fields else ()
     name, kind, question = (fields[name].text() for name in ("question_id", "question_type", "question"))
-    return LongMemEvalRecord(
-        name, kind, question, answer, when, at, sessions, cited, tuple(_record_notes(sessions, cited, at))
-    )
+    notes = tuple(_record_notes(sessions, cited, at))
+    return LongMemEvalRecord(name, kind, question, answer, when, at, sessions, cited, notes)
 
 
 def _parse_sessions(lists: Mapping[str, list[Field]]) -> tuple[HistorySession, ...]:
@@ -203,7 +202,11 @@ def iter_record_slices(path: Path) -> Generator[tuple[int, int], None, None]:
 
 
 def _scan_slices(content: mmap.mmap, path: Path) -> Iterator[tuple[int, int]]:
-    _check_start(content, path)
+    beginning = content[:_SHOWN].removeprefix(b"\xef\xbb\xbf").lstrip()
+    if beginning[:1] != b"[":
+        what = ", but an object. JSON lines need [ ] around them and commas between"
+        what = what if beginning[:1] == b"{" else f": {no_list(beginning)}"
+        raise DatasetError(f"{path}: not a JSON list of records{what}")
     depth = start = freed = 0
     for part in _PARTS.finditer(content):
         change = _DEEPER.get(part[0], 0)
@@ -222,13 +225,6 @@ def _scan_slices(content: mmap.mmap, path: Path) -> Iterator[tuple[int, int]]:
                 after = f"goes on after the end of its list (at byte {part.end():,}). One list to a file"
                 raise DatasetError(f"{path}: {after}")
     raise DatasetError(f"{path}: ends in the middle of a record (after byte {start:,}): truncated? Download it again")
-
-
-def _check_start(content: mmap.mmap, path: Path) -> None:
-    start = content[:_SHOWN].removeprefix(b"\xef\xbb\xbf").lstrip()
-    if start[:1] != b"[":
-        what = ", but an object. JSON lines need [ ] around them and commas between"
-        raise DatasetError(f"{path}: not a JSON list of records{what if start[:1] == b'{' else f': {no_list(start)}'}")
 
 
 # --- Where the records of a LongMemEval file stand, remembered between runs: a scan of the largest file takes a minute.
@@ -275,10 +271,14 @@ def index_of(path: Path, cache: Path | None = None) -> RecordIndex:
     stamp = {"format": FORMAT, "path": str(path.resolve()), "size": state.st_size, "mtime_ns": state.st_mtime_ns}
     name = hashlib.sha256(str(stamp["path"]).encode(errors="surrogatepass")).hexdigest()[:32]
     place = cache / f"{name}.json"
-    if (record_index := _read_index(place, stamp)) is None:
-        record_index = _scan_records(path)
-        _write_index(place, stamp, record_index)
-    return record_index
+    if index := _read_index(place, stamp):
+        return index
+    index = _scan_records(path)
+    record = {**stamp, "sha256": index.sha256, "entries": [astuple(entry) for entry in index.entries]}
+    with suppress(OSError, DiskFault):  # a folder that cannot be written costs the memory, not the run
+        place.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(place, json.dumps(record).encode())
+    return index
 
 
 def _read_index(place: Path, stamp: Mapping[str, Any]) -> RecordIndex | None:
@@ -294,14 +294,6 @@ def _read_index(place: Path, stamp: Mapping[str, Any]) -> RecordIndex | None:
         return RecordIndex(entries, str(data["sha256"]))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
-
-
-def _write_index(place: Path, stamp: Mapping[str, Any], index: RecordIndex) -> None:
-    """Keep an index; a folder that cannot be written costs the memory, not the run."""
-    record = {**stamp, "sha256": index.sha256, "entries": [astuple(entry) for entry in index.entries]}
-    with suppress(OSError, DiskFault):
-        place.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(place, json.dumps(record).encode())
 
 
 def _scan_records(path: Path) -> RecordIndex:
@@ -323,10 +315,8 @@ def _file_state(path: Path) -> os.stat_result:
     except IsADirectoryError as error:
         raise DatasetError(f"{path}: is a folder. Name one of its files, such as longmemeval_s_cleaned.json") from error
     except OSError as error:
-        raise DatasetError(
-            f"{path}: cannot be read: {error.strerror}. LongMemEval is not shipped: download it, or make questions "
-            "with ltm data longmemeval-generate"
-        ) from error
+        cure = "download it, or make questions with ltm data longmemeval-generate"
+        raise DatasetError(f"{path}: cannot be read: {error.strerror}. LongMemEval is not shipped: {cure}") from error
 
 
 def part_of(path: Path, start: int, end: int) -> bytes:
@@ -347,13 +337,11 @@ def _index_entry(path: Path, number: int, place: tuple[int, int]) -> RecordIndex
         fields = fields_of(top, REQUIRED, "record of LongMemEval")
         name, kind = fields["question_id"].text(), fields["question_type"].text()
     if kind not in TYPES:
-        raise DatasetError(
-            f"{path}: {name}: unknown question_type {kind!r}.{did_you_mean(kind, TYPES)} Known are {', '.join(TYPES)}"
-        )
+        known = f"{did_you_mean(kind, TYPES)} Known are {', '.join(TYPES)}"
+        raise DatasetError(f"{path}: {name}: unknown question_type {kind!r}.{known}")
     try:
-        return RecordIndexEntry(
-            name, kind, *place, notes=read_record(structs.replace(top, where=f"{path}: {name}")).notes
-        )
+        record = read_record(structs.replace(top, where=f"{path}: {name}"))
+        return RecordIndexEntry(name, kind, *place, notes=record.notes)
     except DefinitionError as error:
         return RecordIndexEntry(name, kind, *place, fault=str(error))
 
