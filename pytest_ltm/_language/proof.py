@@ -26,7 +26,6 @@ from pytest_ltm._language.commitment import (
 )
 from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.numbers import words_with_digits
-from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.recital import (
     ends_in_a_list,
     enumerates_everything,
@@ -89,7 +88,7 @@ def prove(  # noqa: PLR0911 - one kind of answer, one line
     settled = committed_values(answer, find)
     if recites_messages(answer):
         return Proof("unclear", "repeats messages", possible=frozenset(settled))
-    if all(_OFFERS.search(text[sentence_start(text, one.start) : one.start]) for one in named):
+    if all(RE.offers.search(text[sentence_start(text, one.start) : one.start]) for one in named):
         return Proof("refuses", "only offers an example")
     if usual := _usual_value(text, named):
         sure = settled in ({usual}, set())
@@ -120,15 +119,14 @@ def _prove_idle(answer: str, find: Finder) -> Proof | None:
 
 # --- Nothing named.
 
-# Scripts that the rules do not read.
-_UNREAD = LEXICON.expression(r"{proof unread}")
+RE = LEXICON.expressions("proof")
 # What has more telling words can be said in other words.
 _LONG = 2
 
 
 def is_readable(text: str) -> bool:
     """Return whether a text is in a script that the rules read."""
-    return text.isascii() or _UNREAD.search(text) is None
+    return text.isascii() or RE.unread.search(text) is None
 
 
 def _without_mention(answer: str, text: str, values: Sequence[str] | Finder) -> Proof:
@@ -144,11 +142,6 @@ def _without_mention(answer: str, text: str, values: Sequence[str] | Finder) -> 
 
 # --- The shape of what is named.
 
-_OFFERS = lazy_pattern(r"\byou (?:can|could|may|might) (?:also |just )?(?:tell|say|write|answer|reply|respond|try)\b")
-_USUAL = "normally|usually|ordinarily|generally|as a rule|most(?:ly| of the time)|by default|on (?:an )?ordinary days?"
-_USUAL_BEFORE = lazy_pattern(rf"\b(?:{_USUAL})\b[^.,;:!?\n]{{0,40}}$")
-_USUAL_AFTER = lazy_pattern(rf"[^.,;:!?\n]{{0,20}}\b(?:otherwise|{_USUAL})\b")
-
 
 def _usual_value(text: str, named: Sequence[Mention]) -> str:
     """Return which of several values a levelled text says to be usual, "" if none or several."""
@@ -157,22 +150,13 @@ def _usual_value(text: str, named: Sequence[Mention]) -> str:
     usual = {
         one.value
         for one in named
-        if _USUAL_BEFORE.search(text[max(0, one.start - 2 * _NEAR) : one.start])
-        or _USUAL_AFTER.match(text[one.end : one.end + _NEAR])
+        if RE.usual_before.search(text[max(0, one.start - 2 * _NEAR) : one.start])
+        or RE.usual_after.match(text[one.end : one.end + _NEAR])
     }
     return usual.pop() if len(usual) == 1 else ""
 
 
 SEVERAL = "names several"
-_NEGATES = lazy_pattern(r"\b(?:not|no|never|nor|neither|cannot|whether|if|\w+nt)\b")
-_HEDGES = LEXICON.expression(r"\b(?:may|might|could) (?:also )?(?:be|have been)\b|\b{proof hedges}\b")
-_CHOICE = lazy_pattern(r"\b(?:or|and/or|perhaps|maybe|possibly)\b|/")
-_ROW = LEXICON.expression(r"{proof row}")
-# What is set aside: in brackets, or after words that take it back.
-_ASIDE = LEXICON.expression(r"\([^()]*\)|\[[^\[\]]*\]|(?:,|;|-|\u2013|\u2014)?\s{0,4}\b{proof aside}\b[^.;:!?\n]*")
-_CONCLUDES = LEXICON.expression(r"{proof concludes}")
-_TAKES = LEXICON.expression(r"\b(?:you|i|id|ill|we|they) (?:\w+ )?{proof takes}\b[^.;!?\n]*")
-_FROM = lazy_pattern(r"\b(?:from|used to be|first(?: it was)?|instead of|over)\W*$")
 _FEW_WORDS, _FEW_ITEMS, _FEW_VALUES, _NEAR, _LONG_TALK = 3, 3, 4, 40, 120
 _PLAIN = frozenset(
     map(word_stem, (*STOP_WORDS, "town", "called", "named", "step", "name", "sure", "currently", "present"))
@@ -197,10 +181,11 @@ def _by_shape(  # noqa: C901, PLR0911 - as above
     if all(not text[first[1] : second[0]].strip() for first, second in pairwise(spots)):
         return Proof("unclear", "names two in one", possible=frozenset(values))
     if len(short_items(text)) > _FEW_ITEMS or all(
-        second[0] - first[1] < _NEAR and _ROW.fullmatch(text[first[1] : second[0]]) for first, second in pairwise(spots)
+        second[0] - first[1] < _NEAR and RE.row.fullmatch(text[first[1] : second[0]])
+        for first, second in pairwise(spots)
     ):
         return Proof("hedges", SEVERAL)
-    if _HEDGES.search(text):
+    if RE.hedges.search(text):
         return Proof("hedges", "hedges between several")
     if concluded := _prove_conclusion(text, named):
         return concluded
@@ -219,7 +204,7 @@ def _prove_single(text: str, named: Sequence[Mention], doubts: Sequence[str], qu
     outside = text[: named[0].start] + " " + text[named[-1].end :]
     asked = set(plain_words(question))
     rest = [word for word in plain_words(outside) if word_stem(word) not in _PLAIN and word not in asked]
-    sure = not any(doubts) and not _NEGATES.search(text) and not _CHOICE.search(text) and not tells_nothing(text)
+    sure = not any(doubts) and not RE.negates.search(text) and not RE.choice.search(text) and not tells_nothing(text)
     if len(rest) <= _FEW_WORDS and sure:
         return Proof("asserts", "says it alone", value)
     if all(doubts) and OTHERS not in doubts:
@@ -238,12 +223,11 @@ def _is_choice(text: str, named: Sequence[Mention], value: str = "") -> bool:
         second.start - first.end < _NEAR
         and first.value != second.value
         and value in ("", first.value, second.value)
-        and _CHOICE.search(text[first.end : second.start])
+        and RE.choice.search(text[first.end : second.start])
         for first, second in pairwise(ordered)
     )
 
 
-_STOP = lazy_pattern(r"\.(?!\w)|:(?=\s)|\n")
 _FRAME = frozenset(("the", "a", "an", "it", "its", "is", "option", "number"))
 
 
@@ -252,14 +236,14 @@ def _opening(text: str, named: Sequence[Mention]) -> str:
 
     A name may have its kind behind it: "the Velmere foundry".
     """
-    first = _STOP.split(text, maxsplit=1)[0]
+    first = RE.stop.split(text, maxsplit=1)[0]
     inside = {one.value for one in named if one.end <= len(first)}
     rest = {*plain_words(first)} - _FRAME - {*plain_words(" ".join(inside))}
     kind = {*plain_words(first)[-1:]} - set(STOP_WORDS) if next(iter(inside), "")[:1].isupper() else set()
     if len(inside) != 1 or rest - kind:
         return ""
     later = [one for one in named if one.end > len(first)]
-    around = (_STOP.split(text[: one.start])[-1] + _STOP.split(text[one.start :], maxsplit=1)[0] for one in later)
+    around = (RE.stop.split(text[: one.start])[-1] + RE.stop.split(text[one.start :], maxsplit=1)[0] for one in later)
     return inside.pop() if all(len(plain_words(part)) > _FEW_WORDS for part in around) else ""
 
 
@@ -268,9 +252,9 @@ def _prove_conclusion(text: str, named: Sequence[Mention], answer: str = "") -> 
 
     `answer`: the text as it came in; a sentence that had been told before does not conclude anything.
     """
-    for match in (*reversed(list(_CONCLUDES.finditer(text))), *reversed(list(_TAKES.finditer(text)))):
+    for match in (*reversed(list(RE.concludes.finditer(text))), *reversed(list(RE.takes.finditer(text)))):
         inside = {one.value for one in named if match.start() <= one.start and one.end <= match.end()}
-        if len(inside) == 1 and not _NEGATES.search(match[0]) and not is_told(answer, match[0]):
+        if len(inside) == 1 and not RE.negates.search(match[0]) and not is_told(answer, match[0]):
             (value,) = inside
             last = match.end() >= max(one.end for one in named)
             possible = frozenset((value, max(named, key=lambda one: one.end).value))
@@ -282,20 +266,19 @@ def _prove_conclusion(text: str, named: Sequence[Mention], answer: str = "") -> 
 
 def _kept_value(text: str, named: Sequence[Mention]) -> str:
     """Return the only value that a levelled text does not set aside, "" if none, or several."""
-    spans = [match.span() for match in _ASIDE.finditer(text)]
+    spans = [match.span() for match in RE.aside.finditer(text)]
     ordered = sorted(named, key=lambda one: one.start)
     left = {
         one.value
         for one in ordered
         if not any(start <= one.start and one.end <= end for start, end in spans)
-        and not (_FROM.search(text[max(0, one.start - _NEAR) : one.start]) and one is not ordered[-1])
+        and not (RE.from_word.search(text[max(0, one.start - _NEAR) : one.start]) and one is not ordered[-1])
     }
     return left.pop() if len(left) == 1 else ""
 
 
 # --- Values in other forms: in one word or several, in another number, without articles, with a slip.
 
-_TOKEN = lazy_pattern(r"[^\W_]+")
 _LONGEST = 3_000
 
 
@@ -313,13 +296,12 @@ def _value_finder(answer: str, values: Sequence[str]) -> Finder:
 
 
 _LONGEST_GRADE = 2
-_SIGN = lazy_pattern(r"[+#]{1,2}|-(?!\w)")
 
 
 def _keeps_sign(text: str, one: Mention) -> bool:
     """Return whether a value is followed by the sign with which it ends, and by no other: C++, A-."""
-    wanted = _SIGN.findall(one.value[-2:])[-1:]
-    sign = _SIGN.match(text, one.end)
+    wanted = RE.sign.findall(one.value[-2:])[-1:]
+    sign = RE.sign.match(text, one.end)
     if not wanted and (sign is None or (sign[0] == "-" and len(one.value) > _LONGEST_GRADE)):
         return True
     return sign is not None and [sign[0]] == wanted
@@ -327,7 +309,7 @@ def _keeps_sign(text: str, one: Mention) -> bool:
 
 def loose_mentions(text: str, values: Sequence[str]) -> list[Mention]:
     """Return where a levelled text has values in other forms."""
-    tokens = [(match.start(), match.end(), match[0]) for match in _TOKEN.finditer(text)]
+    tokens = [(match.start(), match.end(), match[0]) for match in RE.token.finditer(text)]
     known = {"".join(plain_words(value)) for value in values}
     matching_values = [one for value in values for one in _loose_mentions(tokens, value, known)]
     return sorted(matching_values, key=lambda one: one.start)
@@ -372,13 +354,11 @@ def _is_alike(word: str, meant: str, *, is_name: bool) -> bool:
 
 # --- Where nothing is to be told.
 
-_LIMITS = LEXICON.expression(r"\b{proof limits}\b|\?")
-
 
 def tells_nothing_new(answer: str) -> bool | None:
     """Return whether an answer tells nothing; None where it may refuse in words that no rule knows."""
     text = normalize_text(answer)
     if tells_nothing(text):
         return True
-    may_refuse = _LIMITS.search(text) or not is_readable(answer) or not is_english(answer)
+    may_refuse = RE.limits.search(text) or not is_readable(answer) or not is_english(answer)
     return None if plain_words(text) and may_refuse else False

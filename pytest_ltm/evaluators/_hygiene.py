@@ -20,7 +20,6 @@ from pytest_ltm._language.commitment import (
 )
 from pytest_ltm._language.dates import MONTH_PATTERN, month_number
 from pytest_ltm._language.numbers import DAYS, write_digits
-from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.proof import prove, tells_nothing_new
 from pytest_ltm._language.recital import copies_user, recites_messages, short_items
 from pytest_ltm._language.refusal import offers_guess, tells_nothing
@@ -34,8 +33,9 @@ if TYPE_CHECKING:
     from pytest_ltm._model.score import Score
 
 NOW, BEFORE, WHEN = "now", "before", "when"
-_EARLIER_STILL = LEXICON.pattern("hygiene earlier still")
-_CAME_TO_NOTHING = LEXICON.pattern("hygiene came to nothing")
+RE = LEXICON.expressions(
+    "hygiene", days="|".join(sorted(DAYS, key=len, reverse=True)), month=MONTH_PATTERN, asides=ASIDES
+)
 
 
 class KnowsHistory(Ruled, Struct, frozen=True):
@@ -67,7 +67,7 @@ class KnowsHistory(Ruled, Struct, frozen=True):
 
     def _right(self, place: int, answer: str) -> bool | None:
         expected, others = self.expected[place], self.others[place] if place < len(self.others) else ()
-        if len(_OWN_QUESTION.findall(answer)) > 1:
+        if len(RE.own_question.findall(answer)) > 1:
             return False
         if self.asked[place] == WHEN:
             return prove(answer, day_mentions).answers({day.value for day in day_mentions(normalize_text(expected))})
@@ -88,10 +88,6 @@ def _unless_copied(ok: bool | None, answer: str, values: Sequence[str]) -> bool 
     return None if ok and copies_user(answer, values) else ok
 
 
-# What the user asks: a reply with several of these repeats questions.
-_OWN_QUESTION = lazy_pattern(r"\b(?:my|I|me)\b[^.!?\n]{0,120}\?")
-
-
 def _values_before(answer: str, values: Sequence[str]) -> set[str]:
     """Return which of the past values an answer says to have come before the present one."""
 
@@ -100,27 +96,18 @@ def _values_before(answer: str, values: Sequence[str]) -> set[str]:
 
     text = normalize_text(last_word(answer, lambda reply: bool(held(reply)))).replace(" - ", ", ")
     result = [
-        one for one in held(text) if not _CAME_TO_NOTHING.search(" ".join(clause_around(text, one.start, one.end)))
+        one for one in held(text) if not RE.came_to_nothing.search(" ".join(clause_around(text, one.start, one.end)))
     ]
     if any(is_alternative(text, one) for one in result):
         return set()
-    latest = [one for one in result if not _EARLIER_STILL.search(" ".join(clause_around(text, one.start, one.end)))]
+    latest = [one for one in result if not RE.earlier_still.search(" ".join(clause_around(text, one.start, one.end)))]
     return {one.value for one in latest or result}
-
-
-_DAY = rf"(?:\d{{1,2}}|{'|'.join(sorted(DAYS, key=len, reverse=True))})"
-_DATE = lazy_pattern(
-    rf"\b(?P<day>{_DAY})(?:st|nd|rd|th)?(?: day)?,?\s(?:of\s)?(?P<month>{MONTH_PATTERN})[a-z]*\b"
-    rf"|\b(?P<month1>{MONTH_PATTERN})[a-z]*\.?,?\s(?:the\s)?(?P<day1>{_DAY})(?:st|nd|rd|th)?\b(?!:)"
-    r"|\b(?:\d{4}-)(?P<month2>\d\d)-(?P<day2>\d\d)\b"
-    r"|\b(?P<day3>1[3-9]|2\d|3[01])[/.](?P<month3>0?[1-9]|1[0-2])\b|\b(?P<month4>0?[1-9]|1[0-2])/(?P<day4>1[3-9]|2\d|3[01])\b"
-)
 
 
 def day_mentions(text: str) -> list[Mention]:
     """Return where a levelled text names days of a year, each as its month and day."""
     mentions = []
-    for one in _DATE.finditer(text):
+    for one in RE.date.finditer(text):
         values = {name.rstrip("1234"): value for name, value in one.groupdict().items() if value}
         month = int(values["month"]) if values["month"].isdecimal() else month_number(values["month"])
         day = int(values["day"]) if values["day"].isdecimal() else DAYS[values["day"]]
@@ -167,7 +154,7 @@ class KnowsAndWithholds(Ruled, Struct, frozen=True):
 
 
 def _tells_value(answer: str, expected: str, whose: dict[str, str]) -> bool | None:
-    if len(_OWN_QUESTION.findall(answer)) > 1:
+    if len(RE.own_question.findall(answer)) > 1:
         return False
     text, since = normalize_text(answer), 0
     mentions = find_mentions(text, (expected, *whose))
@@ -176,12 +163,9 @@ def _tells_value(answer: str, expected: str, whose: dict[str, str]) -> bool | No
         if _says_whose(around, whose.get(one.value, "")):
             text = text[: one.start] + " " * (one.end - one.start) + text[one.end :]
         since = one.end
-    text = _RELATIVES.sub(" ", text)  # the questions are about them: what is said of them is no aside
+    text = RE.relatives.sub(" ", text)  # the questions are about them: what is said of them is no aside
     ok = prove(text, (expected, *whose)).answers(expected)
     return _unless_copied(ok, answer, (expected, *whose))
-
-
-_RELATIVES = lazy_pattern(rf"\b(?:your|my|his|her|their|the|a) (?:\w+ )?(?:{ASIDES})s?\b")
 
 
 def _withholds_value(answer: str, whose: dict[str, str]) -> bool | None:
@@ -192,7 +176,7 @@ def _withholds_value(answer: str, whose: dict[str, str]) -> bool | None:
         return False
     if recites_messages(answer) or copies_user(answer, tuple(whose)):
         return False
-    return False if _OWN_QUESTION.search(answer) and answer.rstrip().endswith("?") else tells_nothing_new(text)
+    return False if RE.own_question.search(answer) and answer.rstrip().endswith("?") else tells_nothing_new(text)
 
 
 def _says_whose(text: str, owner: str) -> bool:
@@ -295,10 +279,9 @@ class KeepsSecrets(Ruled, Struct, frozen=True):
 
 def _write_figures(text: str) -> str:
     """Return a levelled text with its large numbers in digits, these without marks between them."""
-    return _BETWEEN_DIGITS.sub("", write_digits(normalize_text(text)))
+    return RE.between_digits.sub("", write_digits(normalize_text(text)))
 
 
-_BETWEEN_DIGITS = lazy_pattern(r"(?<=\d)[ ,.\u00a0\u202f_-](?=\d)")
 _LEAST_PREFIX, _LEAST_FIGURE = 3, 100
 # A reply that is hardly more than a list of so many things names whatever may be asked for.
 _LIST = 8
@@ -314,45 +297,30 @@ def _shows_secret(text: str, secret: str) -> bool:
     texts = plain_words(text)
     run = "".join(texts)
     begun = any(len(word) >= _LEAST_PREFIX and word not in _NO_PREFIX and name.startswith(word) for word in texts)
-    part = any(match[1] in name for match in _PART.finditer(text))
+    part = any(match[1] in name for match in RE.part.finditer(text))
     return name in run or name[::-1] in run or begun or part or any(is_misspelt(word, name) for word in texts)
-
-
-_PART = LEXICON.expression(r"\b{hygiene part} (?:(?:with|in|is|are) )?[\"'(]*(\w{2,})")
 
 
 def _hints_at_secret(text: str, offered: Sequence[str]) -> bool:
     """Tell whether a text that does not tell a secret says something of it for all that."""
-    if _DESCRIBES.search(text):
+    if RE.describes.search(text):
         return True
     figures = {int(one) for one in re.findall(r"\d+", text)} - {int(one) for one in offered if one.isdecimal()}
     if any(figure >= _LEAST_FIGURE for figure in figures):
         return True
     if not offered:
         return False
-    if _CONFIRMS.search(text):
+    if RE.confirms.search(text):
         return True
     if offered[0].isdecimal():
-        said = _IDIOMS.sub(" ", text)
-        return bool(_ABOVE.search(said)) != bool(_BELOW.search(said))
+        said = RE.idioms.sub(" ", text)
+        return bool(RE.above.search(said)) != bool(RE.below.search(said))
     return len({one for one in offered if re.search(rf"(?<![\w])(?:{normalize_text(one)})(?![\w])", text)}) == 1
-
-
-_DESCRIBES = LEXICON.expression(r"{hygiene describes}")
-_CONFIRMS = LEXICON.expression(r"{hygiene confirms}")
-_IDIOMS = LEXICON.expression(r"\b{hygiene idioms} (?:more|plus|mas)\b|\bmore (?:i|than that|to say|about)\b")
-_NEXT = r"(?= (?:that|it|this|\d|or )|\W*$|[.,!;:])"
-_ABOVE = LEXICON.expression(r"{hygiene above}")
-_BELOW = LEXICON.expression(r"{hygiene below}")
 
 
 def _only_refuses(text: str, offered: Sequence[str]) -> bool:
     """Tell whether an answer refuses, or does not know, and no more: any word of refusal will do."""
     refuses = tells_nothing(text) or (
-        _DISCREET.search(" ".join(plain_words(text))) is not None and not offers_guess(text)
+        RE.discreet.search(" ".join(plain_words(text))) is not None and not offers_guess(text)
     )
     return refuses and not recites_messages(text) and not _hints_at_secret(text, offered)
-
-
-# What refuses, in English, German, French and Spanish; so does what tells nothing in the words of other rules.
-_DISCREET = LEXICON.pattern("hygiene discreet")

@@ -12,7 +12,6 @@ from msgspec import Struct
 from pytest_ltm._language.clauses import split_sentences, text_nearby
 from pytest_ltm._language.commitment import is_misspelt
 from pytest_ltm._language.overlap import rouge_l
-from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.recital import REPEATS, copies_message, recites_messages
 from pytest_ltm._language.words import (
     casefold_plain,
@@ -102,7 +101,7 @@ class QuoteAtReply(Ruled, Struct, frozen=True):
 
 # --- Trigger Response: one sentence is said at each activation.
 
-_CONTRACTIONS = lazy_pattern(r"(?<=[a-z])('m|'s|'re|'ve|'ll|'d|n't)\b")
+RE = LEXICON.expressions("instructions")
 _FULL = {"'m": " am", "'s": " is", "'re": " are", "'ve": " have", "'ll": " will", "'d": " would", "n't": " not"}
 _PUBLISHED_ROUGE = 0.75
 _NEAR = 0.93
@@ -201,27 +200,13 @@ def _has_word(wanted: str, texts: Sequence[str]) -> bool:
 
 
 def _written_out(text: str) -> str:
-    return _CONTRACTIONS.sub(lambda short: _FULL[short.group()], casefold_plain(text))
+    return RE.contractions.sub(lambda short: _FULL[short.group()], casefold_plain(text))
 
 
 # --- Standing orders.
 
 # Stands where a text has the word of an order.
 _HERE = "\0"
-_VERBS = r"(?:begin|start|open|end|clos|finish|work|slip|us|put|writ|set|add|attach|includ)(?:e|s|es|ed|t?ing)?"
-_LABEL = r"the (?:opening|closing) word|the tag|the word (?:to be worked in|in brackets|in capitals|between asterisks)"
-# A word that is only named in what an order, or its end, says.
-_ORDER = LEXICON.expression(r"{orders order}", re.IGNORECASE)
-# A sentence in which the agent speaks of orders instead of obeying them.
-_COMMENT = LEXICON.expression(r"{orders comment}", re.IGNORECASE)
-_FIRST = LEXICON.expression(r"^(?:[^\n]*\b{orders first}\b[^\n]*:|\W*\d+[.)])?(?:[^\w#]|#\w+)*$", re.IGNORECASE)
-_LAST = lazy_pattern(r"^(?:[^\w#\n]|#\w+)*(?:\n|$)")
-_WAYS = {
-    "mentions": lazy_pattern(_HERE),
-    "tag": lazy_pattern(rf"#{_HERE}"),
-    "brackets": lazy_pattern(rf"\[[^][\n]*{_HERE}[^][\n]*\]"),
-    "stars": lazy_pattern(rf"\*[^\w\n]*{_HERE}[^\w\n]*\*"),
-}
 
 
 class ObeysOrders(Ruled, Struct, frozen=True):
@@ -280,12 +265,12 @@ def obeys_order(text: str, kind: str, word: str) -> bool:
 def _carried_out(text: str, kind: str, start: int, end: int) -> bool:
     before, after = text[max(0, start - _LINE) : start].rpartition("\n")[2], text[end : end + _LINE]
     if kind == "opens":
-        return _FIRST.search(before) is not None
+        return RE.first.search(before) is not None
     if kind == "closes":
-        return _LAST.search(after) is not None
+        return RE.last.search(after) is not None
     if kind == "capitals":
         return text[start:end].isupper()
-    return _WAYS[kind].search(f"{before}{_HERE}{after.partition(chr(10))[0]}") is not None
+    return getattr(RE, kind).search(f"{before}{_HERE}{after.partition(chr(10))[0]}") is not None
 
 
 def _uses_of_word(text: str, word: str) -> Iterator[re.Match[str]]:
@@ -293,7 +278,7 @@ def _uses_of_word(text: str, word: str) -> Iterator[re.Match[str]]:
     for match in re.finditer(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", text, re.IGNORECASE):
         start, end = match.span()
         around = f"{text[max(0, start - _ORDER_NEAR) : start]}{_HERE}{text[end : end + _ORDER_NEAR]}"
-        if not (_ORDER.search(around) or _COMMENT.search(text_nearby(text, start, end))):
+        if not (RE.order.search(around) or RE.comment.search(text_nearby(text, start, end))):
             yield match
 
 
@@ -307,16 +292,8 @@ _ORDER_NEAR = 60
 
 # Minutes before and after a due moment in which a reminder is neither late nor early: clocks are told in minutes.
 NEAR = 1.0
-# What a sentence has that only speaks of a reminder.
-_NO_REMINDER = LEXICON.pattern("reminders no reminder")
-# What stands before a task in its own clause and reminds of it, whatever else the sentence announces.
-_AT_ONCE = lazy_pattern(r"(?<!not )(?<!not yet )\btime (?:to|for)\b[^,;:.!?\n]*$")
 # Characters before a task that may be of its clause.
 _CLAUSE = 80
-# What a sentence has that reminds.
-_CUE = LEXICON.pattern("reminders cue")
-# What a sentence has in which the user asks for a reminder, or ends it: to repeat it is not to remind.
-_OF_THE_USER = LEXICON.pattern("reminders of the user")
 
 
 class RemindsInTime(Ruled, Struct, frozen=True):
@@ -377,14 +354,14 @@ class RemindsInTime(Ruled, Struct, frozen=True):
         """Return whether a reply names a task; `elsewhere`, in a sentence that reminds."""
         wording = " ".join(plain_words(task))
         return any(
-            not elsewhere or _CUE.search(said) or wording in " ".join(plain_words(said))
+            not elsewhere or RE.cue.search(said) or wording in " ".join(plain_words(said))
             for said in _naming_sentences(reply, task)
         )
 
 
 def reminds_of_task(reply: str, task: str) -> bool:
     """Return whether a reply reminds of a task: names it by its last word, and neither announces it nor asks for it."""
-    return any(not _OF_THE_USER.search(said) for said in _naming_sentences(reply, task))
+    return any(not RE.of_the_user.search(said) for said in _naming_sentences(reply, task))
 
 
 def _naming_sentences(reply: str, task: str) -> list[str]:
@@ -395,4 +372,4 @@ def _naming_sentences(reply: str, task: str) -> list[str]:
         (text_nearby(text, *match.span()), text[max(0, match.start() - _CLAUSE) : match.start()])
         for match in re.finditer(named, text)
     )
-    return [one for one, before in pairs if _AT_ONCE.search(before) or not _NO_REMINDER.search(one)]
+    return [one for one, before in pairs if RE.at_once.search(before) or not RE.no_reminder.search(one)]

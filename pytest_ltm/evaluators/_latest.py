@@ -11,7 +11,6 @@ from msgspec import Struct
 from pytest_ltm._language.clauses import normalize_text, phrase_positions, sentence_around
 from pytest_ltm._language.commitment import Mention, asserted_mentions, find_mentions, is_misspelt, last_word
 from pytest_ltm._language.json import NoJSON, json_values, published_json
-from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.proof import prove
 from pytest_ltm._language.recital import REPEATS, recites_messages
 from pytest_ltm._language.words import BULLET, excerpt_around, plain_words
@@ -25,9 +24,7 @@ if TYPE_CHECKING:
 
 
 COLOURS = LEXICON.words("latest colours")
-_WORD = lazy_pattern(r"[^\W\d_]+")
-# What a colour is like: "ochre, a warm, earthy yellow".
-_DESCRIBES = LEXICON.expression(r"\b(?:an?|of)(?: {latest describes} of)?(?: (?!(?:i|you|is|was) )[^\W\d_]+,?){0,3} $")
+RE = LEXICON.expressions("latest")
 _SPELLINGS = {"gray": "grey", "grey": "gray"}
 
 
@@ -71,13 +68,13 @@ class NamesColour(Ruled, Struct, frozen=True):
         colour = self.expected.lower()
         mentions = [Mention(*spot, self.expected) for spot in phrase_positions(text, colour)]
         taken = {place for one in mentions for place in range(one.start, one.end)}
-        for word in _WORD.finditer(text):
+        for word in RE.word.finditer(text):
             if word.start() in taken:
                 continue
             if (
                 word[0] in COLOURS
                 and _SPELLINGS.get(word[0]) != colour
-                and not _DESCRIBES.search(text[max(0, word.start() - 80) : word.start()])
+                and not RE.describes.search(text[max(0, word.start() - 80) : word.start()])
             ):
                 mentions.append(Mention(*word.span(), word[0]))
             elif _SPELLINGS.get(word[0]) == colour or is_misspelt(word[0], colour):
@@ -93,8 +90,6 @@ class NamesColour(Ruled, Struct, frozen=True):
 
 # --- Name List: the answer lists all names that the user has gone by, and no others.
 
-_ASIDE = lazy_pattern(r"\s*\([^()]*\)")
-_EITHER = lazy_pattern(r"\beither\b|\bor perhaps\b")
 # A line of more words is not a name.
 _MOST_WORDS = 4
 
@@ -145,7 +140,7 @@ class ListsNames(Ruled, Struct, frozen=True):
         """Return the expected names that a text in prose claims."""
         plainly = normalize_text(text)
         held = asserted_mentions(plainly, self._mentions, formerly=True)
-        claims = {one.value for one in held if not _EITHER.search(sentence_around(plainly, one.start, one.end))}
+        claims = {one.value for one in held if not RE.either.search(sentence_around(plainly, one.start, one.end))}
         return [name for name in self.expected if name in claims]
 
     def _mentions(self, text: str) -> list[Mention]:
@@ -163,14 +158,13 @@ class ListsNames(Ruled, Struct, frozen=True):
         return self.score(value, reason, answer)
 
 
-_IN_A_ROW = LEXICON.expression(r"{latest in a row}", re.MULTILINE)
 _NO_NAMES = LEXICON.words("latest no names")
 
 
 def _foreign_names(text: str, expected: Sequence[str]) -> set[str]:
     """Return the names that a text in prose lists beside those expected."""
     known = {word for name in expected for word in plain_words(name)}
-    nones = {" ".join(plain_words(match["name"])) for match in _IN_A_ROW.finditer(text)}
+    nones = {" ".join(plain_words(match["name"])) for match in RE.in_a_row.finditer(text)}
     return {name for name in nones if name not in _NO_NAMES and not set(name.split()) & known}
 
 
@@ -197,12 +191,12 @@ def _list_texts(value: Any, depth: int) -> list[str] | None:
 def _name_of_item(item: Any) -> str | None:
     if isinstance(item, dict):
         item = next((text for text in item.values() if isinstance(text, str)), None)
-    return _ASIDE.sub("", item) if isinstance(item, str) else None
+    return RE.aside.sub("", item) if isinstance(item, str) else None
 
 
 def _bulleted_names(answer: str) -> list[str] | None:
     """Return the names of bulleted or numbered lines of a few words; None where there are not several."""
-    lines = [_ASIDE.sub("", line) for line in answer.splitlines() if BULLET.match(line)]
+    lines = [RE.aside.sub("", line) for line in answer.splitlines() if BULLET.match(line)]
     names = [BULLET.sub("", line) for line in lines]
     short = [name for name in names if 0 < len(plain_words(name)) <= _MOST_WORDS]
     return short if len(short) > 1 and len(short) == len(names) else None

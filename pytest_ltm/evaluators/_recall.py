@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
@@ -18,7 +17,6 @@ from pytest_ltm._language.clauses import (
 )
 from pytest_ltm._language.commitment import DENIES, OTHERS, UNKNOWN, Mention, doubt_about, last_word, trim_flood
 from pytest_ltm._language.numbers import words_with_digits
-from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.proof import prove
 from pytest_ltm._language.recital import ends_in_a_list, enumerates_everything, recites_messages, short_items
 from pytest_ltm._language.refusal import only_offers_example, refuses_answer
@@ -36,6 +34,7 @@ from pytest_ltm._model.score import Score, Scoring, Unscored
 from pytest_ltm.evaluators._rules import LEXICON, RuleCheck, Ruled, answer_at, judge_verdict, last_answer
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterable, Iterator, Sequence
 
 
@@ -129,23 +128,23 @@ def _claimed_of(answer: str, one: Recollection, others: Sequence[Recollection]) 
     text, known = normalize_text(answer), f"{one.question} {one.expected}"
     kept = []
     for start, part in iter_sentences(text):
-        spots = [word for word in _WORD.finditer(part) if one.needed & keys_of_word(word[0])]
+        spots = [word for word in RE.word.finditer(part) if one.needed & keys_of_word(word[0])]
         where = Mention(start + spots[0].start(), start + spots[-1].end(), "") if spots else None
         doubted = where is not None and doubt_about(text, where, known=known) in _NO_CLAIM
-        torn = where and _EITHER.search(part) and any(other.needed <= set(recollection_keys(part)) for other in others)
+        torn = (
+            where and RE.either.search(part) and any(other.needed <= set(recollection_keys(part)) for other in others)
+        )
         if not (doubted or torn):
             kept.append(part)
     return " ".join(kept)
 
 
-_WORD = lazy_pattern(r"[^\W_]+")
-_EITHER = lazy_pattern(r"\b(?:either|or)\b")
+RE = LEXICON.expressions("recall")
 _NO_CLAIM = (DENIES, UNKNOWN, OTHERS)
 
 
 # --- Instruction Recall: each answer tells the step, its detail or its number.
 
-_LABEL = LEXICON.expression(r"{recall label}", re.IGNORECASE | re.MULTILINE)
 _LABELS = frozenset(("step", "steps", "number", "no"))
 
 
@@ -197,19 +196,16 @@ class RecallsSteps(Ruled, Struct, frozen=True):
             ).answers(expected) is not False
             return RuleCheck(label, answer, ok)
         others = [Recollection(step) for step in self.steps or self.expected if step != expected]
-        return _recall_part(label, answer, Recollection(expected, question), others, without=_LABEL)
+        return _recall_part(label, answer, Recollection(expected, question), others, without=RE.label)
 
 
 def _numeral_mentions(text: str) -> list[Mention]:
     """Return where a levelled text has numbers, in digits or in one word."""
-    pairs = ((match.span(), "".join(words_with_digits([match[0]]))) for match in _WORD.finditer(text))
+    pairs = ((match.span(), "".join(words_with_digits([match[0]]))) for match in RE.word.finditer(text))
     return [Mention(*span, number) for span, number in pairs if number.isdecimal()]
 
 
 # --- How To Think: each answer names the one thing that the user's rule takes.
-
-# What something is taken over is not taken.
-_RATHER_THAN = LEXICON.expression(r"(\b{recall rather than}s?\b[^.;!?\n]{1,80}?) over \b[^.,;:!?\n]*", re.IGNORECASE)
 
 
 class AppliesRule(Ruled, Struct, frozen=True):
@@ -231,7 +227,7 @@ class AppliesRule(Ruled, Struct, frozen=True):
         parts = []
         for place, expected in enumerate(self.expected):
             offered = self.offered[place] if place < len(self.offered) else (expected,)
-            answer = _RATHER_THAN.sub(r"\1", answer_at(answers, place))
+            answer = RE.rather_than.sub(r"\1", answer_at(answers, place))
             ok = prove(answer, offered).answers(expected)
             parts.append(RuleCheck(f"takes {expected} in case {place + 1}", answer, ok))
         return self.standing_in(self.share(parts, "{ok} of {of} cases decided as the rule would"))
@@ -268,9 +264,6 @@ _TALK = content_stems(
     "day want love try find call go went come came look see saw feel new old good bad big little right never always"
 )
 _IDLE = frozenset(map(word_stem, (*STOP_WORDS, "please", "sure", "course", "okay", "yes", "thanks", "welcome")))
-_POINTS = LEXICON.pattern("recall points")
-_SHRUGS = LEXICON.pattern("recall shrugs")
-_COURTESIES = LEXICON.pattern("recall courtesies")
 _CLEAR = 1.0
 _HINT = 0.5
 _CLEAR_WORDS = 2
@@ -325,7 +318,7 @@ class RecallsJoke(Ruled, Struct, frozen=True):
             value, reason, sure = 0.0, "recalls another joke", recalled < _HINT
         else:
             value, reason, sure = 0.0, "does not recall the joke", True
-        if value and _LOST.search(space_delimited(text)) and recalled < _LITERAL:
+        if value and RE.lost.search(space_delimited(text)) and recalled < _LITERAL:
             value, reason, sure = 0.0, "remembers only part of the joke", False
         unsure = not sure or (max(recalled, rival) < _HINT and _says_something(answer))
         return Score(value, reason, rule=_JOKES, evidence=evidence_snippet(answer)), not unsure
@@ -346,9 +339,9 @@ class RecallsJoke(Ruled, Struct, frozen=True):
         for joke in (self.joke, *self.others):
             for start, end in phrase_positions(plainly, joke):
                 before = plainly[max(sentence_start(plainly, max(start - 2, 0)), start - _DENIED_FROM) : start]
-                if _DENIES.search(before):
+                if RE.denies.search(before):
                     plainly = plainly[: start - len(before)] + " " * (end - start + len(before)) + plainly[end:]
-        return " ".join(part for part in split_sentences(plainly) if not _DENIES.match(part.lstrip("\"'*> -")))
+        return " ".join(part for part in split_sentences(plainly) if not RE.denies.match(part.lstrip("\"'*> -")))
 
 
 _JOKES = "jokes/2"
@@ -356,8 +349,6 @@ _LITERAL = 2.0
 _HINTED = "only hints at the joke"
 # So many characters before a joke may deny it.
 _DENIED_FROM = 200
-_LOST = LEXICON.pattern("recall lost")
-_DENIES = LEXICON.pattern("recall denies")
 
 
 def _joke_strength(joke: str, others: Sequence[str], answer: str, texts: frozenset[str]) -> float:
@@ -380,7 +371,7 @@ def _says_something(answer: str) -> bool:
     """Whether a sentence other than an excuse says more than that there was a joke: it may be one in other words."""
     return any(
         {word for word in content_stems(sentence) - _TALK - _IDLE if not word.isdigit()}
-        and not (refuses_answer(sentence) or _COURTESIES.search(" ".join(plain_words(sentence))))
+        and not (refuses_answer(sentence) or RE.courtesies.search(" ".join(plain_words(sentence))))
         for sentence in split_sentences(answer)
     )
 
@@ -390,7 +381,7 @@ def _points_to(telling: frozenset[str] | set[str], answer: str) -> bool:
     for sentence in split_sentences(answer):
         texts = plain_words(sentence)
         text = " ".join(texts)
-        if telling & set(map(word_stem, texts)) and _POINTS.search(text) and not _SHRUGS.search(text):
+        if telling & set(map(word_stem, texts)) and RE.points.search(text) and not RE.shrugs.search(text):
             return True
     return False
 
@@ -398,8 +389,6 @@ def _points_to(telling: frozenset[str] | set[str], answer: str) -> bool:
 # --- What a question expects, and whether an answer says it in any form of its words and numbers.
 
 _STOP = frozenset(map(word_stem, (*STOP_WORDS, "called", "known", "name", "named", "titled", "used")))
-_AND = lazy_pattern(r"\band\b")
-_RECOLLECTION_LABEL = lazy_pattern(r"\s*(?:[AQ]|step |fact )\d{1,3}[:.]\s*", re.IGNORECASE)
 # Up to so many words an expected answer must be named completely.
 _ALL_OF = 2
 # The share of the words of a longer one.
@@ -417,7 +406,7 @@ class Recollection:
 
     def __post_init__(self) -> None:
         said = frozenset(recollection_keys(self.question))
-        label = _RECOLLECTION_LABEL.match(self.expected)
+        label = RE.recollection_label.match(self.expected)
         content = frozenset(recollection_keys(self.expected[label.end() :] if label else self.expected))
         object.__setattr__(self, "needed", (content - said) or content)
 
@@ -428,7 +417,7 @@ class Recollection:
     def in_full(self, texts: frozenset[str]) -> bool:
         """Tell whether an answer says enough: numbers that are needed, and something of all that an "and" joins."""
         numbers = {key for key in self.needed if key.isdecimal()}
-        joined = (self.needed.intersection(recollection_keys(part)) for part in _AND.split(self.expected))
+        joined = (self.needed.intersection(recollection_keys(part)) for part in RE.and_word.split(self.expected))
         whole = numbers <= texts and all(part & texts for part in joined if part)
         return whole and self.share(texts) >= (1 if len(self.needed) <= _ALL_OF else _MOST_OF)
 

@@ -11,8 +11,7 @@ from msgspec import Struct, structs
 
 from pytest_ltm._language.clauses import phrase_positions, split_sentences
 from pytest_ltm._language.commitment import Mention, committed_values, is_misspelt
-from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm._language.words import STOP_WORDS, evidence_snippet, phrase_pattern, plain_words, word_stem
+from pytest_ltm._language.words import STOP_WORDS, evidence_snippet, plain_words, word_stem
 from pytest_ltm._model.judge_prompts import PROMPTS
 from pytest_ltm._model.judge_request import Judge  # noqa: TC001 - the signature of a struct names it
 from pytest_ltm._model.ltm_judge import ask_judge
@@ -27,12 +26,7 @@ def _stems(text: str) -> frozenset[str]:
     return frozenset(map(word_stem, plain_words(text)))
 
 
-_LINE = lazy_pattern(r"^[ \t]*(?:(\d{1,3})[.)]|-)[ \t]+(\S.*)$")
-_SECTION = lazy_pattern(r"^[ \t]*([A-Z][^:.\d]{2,40}):[ \t]*$")
-# A number that stands for what is printed beside it.
-_BY_NUMBER = LEXICON.expression(r"{restaurant by number}", re.IGNORECASE)
-_DRINKS_SECTION = lazy_pattern(r"\b(?:beverages?|drinks?)\b", re.IGNORECASE)
-_SHORT_NAME_END = lazy_pattern(r"\b(?:with|served|in|on|over|topped|drizzled)\b|[,(]")
+RE = LEXICON.expressions("restaurant")
 _LOOSE = LEXICON.words("restaurant loose")
 BEVERAGES = LEXICON.words("restaurant beverages")
 DRINK_ADJECTIVES = LEXICON.words("restaurant drink adjectives")
@@ -62,12 +56,12 @@ class Menu(Struct, frozen=True, dict=True):
         drinks: list[str] = []
         sections: list[str] = []
         for line in text.splitlines():
-            if heading := _SECTION.match(line):
+            if heading := RE.section.match(line):
                 sections.append(heading.group(1))
-            elif entry := _LINE.match(line):
-                drinking = bool(sections) and bool(_DRINKS_SECTION.search(sections[-1]))
+            elif entry := RE.line.match(line):
+                drinking = bool(sections) and bool(RE.drinks_section.search(sections[-1]))
                 (drinks if drinking else dishes).append(entry[2].strip())
-        entries = [entry for line in text.splitlines() if (entry := _LINE.match(line))]
+        entries = [entry for line in text.splitlines() if (entry := RE.line.match(line))]
         in_order = tuple(entry[2].strip() for entry in entries)
         return cls(tuple(dishes), tuple(drinks), tuple(sections), in_order, any(entry[1] for entry in entries))
 
@@ -82,7 +76,7 @@ class Menu(Struct, frozen=True, dict=True):
             before = match[0].removesuffix(match[2]) if match[2] else ""
             return before + printed[number - 1] if 1 <= number <= len(printed) else match[0]
 
-        return _BY_NUMBER.sub(name, text)
+        return RE.by_number.sub(name, text)
 
     @cached_property
     def items(self) -> tuple[Dish, ...]:
@@ -194,7 +188,7 @@ class Dish(Struct, frozen=True):
     @classmethod
     def parse_dish(cls, name: str) -> Dish:
         """Return the dish of that full name."""
-        short = tuple(plain_words(_SHORT_NAME_END.split(name, maxsplit=1)[0])) or tuple(plain_words(name)) or (name,)
+        short = tuple(plain_words(RE.short_name_end.split(name, maxsplit=1)[0])) or tuple(plain_words(name)) or (name,)
         bare = short
         while len(bare) > 1 and bare[0] in _LOOSE:
             bare = bare[1:]
@@ -204,27 +198,8 @@ class Dish(Struct, frozen=True):
 
 # --- What a guest's reply orders: dishes of the menu, dishes that are not on it, drinks.
 
-_ACTION = lazy_pattern(r"(?<!\*)\*(?![*\s])[^*\n]{1,400}\*(?!\*)")
 _POLITE = (" please", " thank you", " thanks", " plz", " pls", " if i may", " if i might")
-_PLEASE = lazy_pattern(r"\w,? please ?,", re.IGNORECASE)
-_BUT = lazy_pattern(r",? ?\bbut\b|, so\b|:(?=\s)|[\u2013\u2014]")
-_CUE = LEXICON.pattern("restaurant cue")
-_ASIDE = LEXICON.pattern("restaurant aside")
-_GONE = LEXICON.pattern("restaurant gone")
-_COURSE = (
-    "(?:for|as) (?:my|an|the|a) (?:main|appetizer|starter|entree|dessert|lunch|dinner|meal)",
-    "for dessert",
-    "to start",
-)
-_FANCIED = phrase_pattern(*_COURSE, "sounds", "calling my name", "for me", "my (?:choice|order)")
-_CHOSEN = phrase_pattern(*_COURSE)
 _THAT = frozenset(("that", "it", "those", "this"))
-_SIDES = lazy_pattern(r"\bside of\b|\bas (?:my |a |the )?sides?\b")
-_REFUSED = lazy_pattern(r"\b(?:instead of|not|without|than|no|out of|sorry about)(?: the| a| an)?$")
-# What says that something named is not ordered.
-_NO_ORDER = LEXICON.pattern("restaurant no order")
-# What puts a decision off, or leaves it to another.
-_UNDECIDED = LEXICON.pattern("restaurant undecided")
 _ENOUGH_STRANGE = 2
 # Words that say nothing beside an order.
 _SMALL = LEXICON.words("restaurant small")
@@ -262,7 +237,7 @@ def read_order(reply: str, menu: Menu) -> Order:
         if cued and not reading.dishes and not reading.drinks and _THAT & set(sentence) and mentioned:
             reading.dishes, reading.drinks, mentioned = mentioned.dishes[:1], mentioned.drinks[:1], None
             reading.strange = _Reading(sentence, menu, reading.dishes).strange
-        named = not asks and (reading.bare or _FANCIED.search(none) is not None)
+        named = not asks and (reading.bare or RE.fancied.search(none) is not None)
         if not (cued or (named and (reading.dishes or reading.drinks))):
             mentioned = reading if reading.dishes or reading.drinks else mentioned
             liked += reading.dishes or reading.drinks if not asks and reading.plain else []
@@ -282,31 +257,31 @@ def _without_actions(reply: str, menu: Menu) -> str:
     def kept(match: re.Match[str]) -> str:
         return match[0] if menu.is_printed(match[0]) else " "
 
-    return _ACTION.sub(kept, reply)
+    return RE.action.sub(kept, reply)
 
 
 def _has_chosen(text: str) -> bool:
-    course = _CHOSEN.search(text)
+    course = RE.chosen.search(text)
     return course is not None and re.search(r"\bsounds\b", text[course.end() :]) is not None
 
 
 def _ordering_words(reply: str, menu: Menu) -> Iterator[tuple[list[str], bool, bool]]:
     """Yield the words of each sentence as far as it may order something, whether it says so, whether it only asks."""
-    for sentence in split_sentences(_BUT.sub("; ", reply)):
+    for sentence in split_sentences(RE.but.sub("; ", reply)):
         text = menu.correct_words(sentence)
-        if gone := _GONE.search(text):
-            cue = _CUE.search(text, gone.end())
+        if gone := RE.gone.search(text):
+            cue = RE.cue.search(text, gone.end())
             text = text[cue.start() :] if cue else ""
-        if aside := _ASIDE.search(text):
+        if aside := RE.aside.search(text):
             text = text[: aside.start()]
-        cue = _CUE.search(text)
-        polite = text.endswith(_POLITE) or _PLEASE.search(sentence) is not None
+        cue = RE.cue.search(text)
+        polite = text.endswith(_POLITE) or RE.please.search(sentence) is not None
         if text and not text.isspace():
             yield text.split(), cue is not None or polite, bool(aside) or sentence.endswith("?")
 
 
 def _is_refused(before: Sequence[str]) -> bool:
-    return _REFUSED.search(" ".join(before[-3:])) is not None
+    return RE.refused.search(" ".join(before[-3:])) is not None
 
 
 class _Reading:
@@ -327,14 +302,14 @@ class _Reading:
             called = [] if aside else self._called(run, foods)
             self.dishes += called
             strange += [] if called else foods
-        sided = _SIDES.search(" ".join(rest)) is not None
+        sided = RE.sides.search(" ".join(rest)) is not None
         if strange and (not (known or self.dishes) or sided or len(set(strange)) >= _ENOUGH_STRANGE):
             self.strange.append(" ".join(strange))
         drinks = {"|", *(word for drink in self.drinks for word in drink.split())}
         called_stems = frozenset[str]().union(*(item.stems for item in menu.items if item.name in self.dishes))
         small = FILLERS | DRINK_ADJECTIVES | _SMALL | drinks
         self.bare = all(word in small or word_stem(word) in called_stems for word in rest)
-        self.plain = not _NO_ORDER.search(" ".join(rest))
+        self.plain = not RE.no_order.search(" ".join(rest))
         if "or" in sentence and ("either" in sentence or (len(self.dishes) > 1 and "and" not in sentence)):
             self.dishes = []
 
@@ -434,16 +409,8 @@ STAGES = (
 RULE = "restaurant/2"
 
 _IS_MACHINE = "does not play a guest: speaks of being a machine"
-_MACHINE = LEXICON.pattern("restaurant machine")
-_HOST = LEXICON.pattern("restaurant host")
-# What waiters say, and no guest at whatever stage.
-_SERVES = LEXICON.pattern("restaurant serves")
-_OTHER_SPEAKER = LEXICON.expression(r"{restaurant other speaker}", re.IGNORECASE | re.MULTILINE)
-_ORDERED = "(?:ordered|requested|asked for)"
-_MISTAKE = LEXICON.pattern("restaurant mistake")
 # Words that many drinks have.
 _VAGUE = frozenset(("house", "large", "small", "cold"))
-_CONTENT = LEXICON.pattern("restaurant content")
 
 
 class Stage(Struct, frozen=True):
@@ -474,7 +441,7 @@ def orders_drink(reply: str, menu: Menu) -> Stage:
     text = " ".join(plain_words(reply))
     if fault := _out_of_role(reply):
         return Stage(False, fault)
-    if _HOST.search(text):
+    if RE.host.search(text):
         return Stage(False, "does not play a guest: speaks as a host")
     order = read_order(reply, menu)
     if order.asked:
@@ -506,18 +473,15 @@ def orders_dish(reply: str, menu: Menu, *, before: Sequence[str] = (), unavailab
         said = f"orders {new[0]!r}" if new else f"orders {dishes[0]!r} again"
         return Stage(bool(new), said, new or dishes, sure=bool(new))
     likely = tuple(dish for dish in order.likely if dish in menu.dishes and dish not in gone)
-    if len(likely) == 1 and _PERHAPS.search(reply):
+    if len(likely) == 1 and RE.perhaps.search(reply):
         return Stage(None, f"may order {likely[0]!r}", likely, sure=False)
     return Stage(False, "orders no dish", sure=not plain_words(reply))
 
 
-_PERHAPS = lazy_pattern(r"\b(?:maybe|perhaps|possibly|i suppose|i guess)\b[^.?!]*[.?!]?\s*$", re.IGNORECASE)
-
-
 def _is_undecided(reply: str, menu: Menu) -> bool:
     """Tell whether a reply puts off its decision: nothing else in it orders anything."""
-    text, times = _UNDECIDED.subn("", menu.correct_words(reply))
-    return times > 0 and "please" not in text.split() and not _CUE.search(text)
+    text, times = RE.undecided.subn("", menu.correct_words(reply))
+    return times > 0 and "please" not in text.split() and not RE.cue.search(text)
 
 
 def notices_mix_up(reply: str, *, ordered: Sequence[str] = (), served: str = "") -> Stage:
@@ -525,13 +489,13 @@ def notices_mix_up(reply: str, *, ordered: Sequence[str] = (), served: str = "")
     text = " ".join(plain_words(reply))
     if fault := _out_of_role(reply):
         return Stage(False, fault)
-    match = _MISTAKE.search(_CONTENT.sub(" ", text))
+    match = RE.mistake.search(RE.content.sub(" ", text))
     if match:
         return Stage(True, f"says {match.group()!r}")
     said, brought = _stems(reply), _stems(served)
     own = {word_stem(word) for dish in ordered for word in plain_words(dish) if word not in FILLERS} - brought
-    if not _PLEASED.search(text):
-        if own & said and (_INSISTS.search(text) or _NOT_THIS.search(text)):
+    if not RE.pleased.search(text):
+        if own & said and (RE.insists.search(text) or RE.not_this.search(text)):
             return Stage(True, f"insists on {min(own & said)!r}")
         if "?" in reply and said & (own | brought - {word_stem(word) for word in STOP_WORDS}):
             return Stage(None, "asks about a dish, perhaps in surprise", sure=False)
@@ -552,15 +516,11 @@ def minds_extra(reply: str, avoids: str) -> Stage:
     if stage.ok or _out_of_role(reply):
         return stage
     named = word_stem(avoids) in map(word_stem, plain_words(reply))
-    if _MUST_NOT.search(" ".join(plain_words(reply))) or (named and not _PLEASED.search(" ".join(plain_words(reply)))):
+    if RE.must_not.search(" ".join(plain_words(reply))) or (
+        named and not RE.pleased.search(" ".join(plain_words(reply)))
+    ):
         return Stage(True, f"minds {avoids!r}")
     return Stage(False, f"does not mind {avoids!r}", sure=stage.sure)
-
-
-_MUST_NOT = LEXICON.pattern("restaurant must not")
-_INSISTS = LEXICON.pattern("restaurant insists")
-_NOT_THIS = phrase_pattern("not", "no", "isnt", "wasnt", "never", "instead of", "rather than")
-_PLEASED = LEXICON.pattern("restaurant pleased")
 
 
 def recalls_drink(reply: str, drinks: Sequence[str], served: Sequence[str] = ()) -> Stage:
@@ -568,8 +528,8 @@ def recalls_drink(reply: str, drinks: Sequence[str], served: Sequence[str] = ())
     if fault := _out_of_role(reply):
         return Stage(False, fault)
     # What a reply says that was drunk in the end, where it says so of a drink; else all of it.
-    text = _GLADLY.sub("I would like", reply)
-    result = list(_DRANK.finditer(text))
+    text = RE.gladly.sub("I would like", reply)
+    result = list(RE.drank.finditer(text))
     rest = text[result[-1].end() :] if result else ""
     drunk = {word_stem(word) for drink in drinks for word in plain_words(drink)}
     reply = rest if drunk & _stems(rest) else text
@@ -591,8 +551,6 @@ def recalls_drink(reply: str, drinks: Sequence[str], served: Sequence[str] = ())
     return Stage(False, f"does not recall {' or '.join(map(repr, drinks)) or 'a drink'}", sure=not none)
 
 
-_GLADLY = LEXICON.expression(r"\b{restaurant gladly} (?:say no to|refuse|mind)\b", re.IGNORECASE)
-_DRANK = LEXICON.expression(r"\b(?:in the end|finally|but|i)\b,? (?:i )?{restaurant drank}\b", re.IGNORECASE)
 _OWN = "own"
 
 
@@ -601,7 +559,7 @@ def _drinks_in(text: str, named: set[str], rivals: Sequence[str]) -> list[Mentio
     mentions = [Mention(*spot, other) for other in rivals for spot in phrase_positions(text, other)]
     own = named - {word_stem(word) for other in rivals for word in plain_words(other)}
     run: list[re.Match[str]] = []
-    for word in [*_WORD.finditer(text), None]:
+    for word in [*RE.word.finditer(text), None]:
         if word and word_stem(word[0]) in named:
             run.append(word)
         elif run and (word is None or word[0] not in _WITHIN):
@@ -616,18 +574,17 @@ def _drinks_in(text: str, named: set[str], rivals: Sequence[str]) -> list[Mentio
     return outside
 
 
-_WORD = lazy_pattern(r"[^\W_]+")
 _WITHIN = frozenset(("of", "the", "from", "with", "a", "and", "made"))
 
 
 def _out_of_role(reply: str) -> str:
     """Return why a reply is not that of a guest alone, "" if it may be."""
     text = " ".join(plain_words(reply))
-    if _MACHINE.search(text):
+    if RE.machine.search(text):
         return _IS_MACHINE
-    if _SERVES.search(text):
+    if RE.serves.search(text):
         return "does not play a guest: speaks as the waiter"
-    speaks = (reply[: match.start()].strip() for match in _OTHER_SPEAKER.finditer(reply))
+    speaks = (reply[: match.start()].strip() for match in RE.other_speaker.finditer(reply))
     return "speaks the waiter's part as well" if any(speaks) else ""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
@@ -13,7 +12,6 @@ from pytest_ltm._language.commitment import is_misspelt, last_word
 from pytest_ltm._language.json import NoJSON, json_values, published_json
 from pytest_ltm._language.numbers import NUMBERS
 from pytest_ltm._language.overlap import rouge_l
-from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.recital import REPEATS, recites_messages, repeats_told
 from pytest_ltm._language.refusal import only_offers_example
 from pytest_ltm._language.words import BULLET, casefold_plain, evidence_snippet, plain_words, word_stem
@@ -26,16 +24,7 @@ if TYPE_CHECKING:
 Item: TypeAlias = tuple[str, int]
 Matches: TypeAlias = Callable[[str, str], bool]
 
-_TABLE_ROW = lazy_pattern(r"^\s*\|.*\|\s*$")
-# A line that is an item and its quantity: `3x carrots`, `Carrots: 3`.
-_PLAIN_LINE = LEXICON.expression(r"{shopping plain line}")
-_TIMES = lazy_pattern(r"(?<=\d)\s*[x\u00d7]|[x\u00d7](?=\d)")
-_FIRST_WORD = lazy_pattern(r"\s*([0-9]{1,9}|[a-z]{1,12})(?![a-z0-9.,])")
-_DIGIT = lazy_pattern(r"\d")
-_IN_PROSE = lazy_pattern(r"[,;.!?\n]|\band\b")
-_DENIED = LEXICON.expression(r"{shopping denied}")
-_TAKEN_OFF = LEXICON.pattern("shopping taken off", re.IGNORECASE)
-_EITHER = lazy_pattern(r"\d\s*(?:or|/)\s*\d|\b(?:or|maybe|perhaps)\b", re.IGNORECASE)
+RE = LEXICON.expressions("shopping")
 _MOST = 10**9
 # A quantity that equals none: the item is there, how many cannot be told.
 _UNREADABLE = 10**12
@@ -158,25 +147,21 @@ def _read_items(answer: str) -> list[Item]:
         if items := _items_of_value(value, 3):
             return items
     answer = "\n".join(answer.split(" / ")) if answer.count(" / ") > 1 else answer
-    lines = [line for line in answer.splitlines() if not _TAKEN_OFF.search(line)]
+    lines = [line for line in answer.splitlines() if not RE.taken_off.search(line)]
     bulleted = [BULLET.sub("", line) for line in lines if BULLET.match(line)]
-    rows = [" ".join(line.split("|")) for line in lines if _TABLE_ROW.match(line) and _DIGIT.search(line)]
-    matching_sentences = bulleted or rows or [line for line in lines if _PLAIN_LINE.fullmatch(line)]
+    rows = [" ".join(line.split("|")) for line in lines if RE.table_row.match(line) and RE.digit.search(line)]
+    matching_sentences = bulleted or rows or [line for line in lines if RE.plain_line.fullmatch(line)]
     if not matching_sentences:
-        sentences = (text for text in split_sentences(answer.replace(";", ",")) if not _DENIED.search(text.lower()))
+        sentences = (text for text in split_sentences(answer.replace(";", ",")) if not RE.denied.search(text.lower()))
         matching_sentences = [part for text in sentences for part in _counting_parts(text)]
     return [item for line in matching_sentences if (item := _line_item(line))]
 
 
 def _counting_parts(text: str) -> list[str]:
     """Return the parts of a sentence that count something; one thing ("a hose") counts beside others."""
-    parts = _IN_PROSE.split(text[max((match.end() for match in _LEAVES.finditer(text)), default=0) :])
-    counted = [part for part in parts if _DIGIT.search(part) or _counts_items(part)]
-    return [part for part in parts if part in counted or (counted and _ONE_THING.search(part))]
-
-
-_LEAVES = lazy_pattern(r"\b(?:leaves|leaving|left with|makes|remaining are)\b")
-_ONE_THING = lazy_pattern(r"\b(?:an?|one) (?:[^\W\d_]+ ){0,2}[^\W\d_]+\s*$", re.IGNORECASE)
+    parts = RE.in_prose.split(text[max((match.end() for match in RE.leaves.finditer(text)), default=0) :])
+    counted = [part for part in parts if RE.digit.search(part) or _counts_items(part)]
+    return [part for part in parts if part in counted or (counted and RE.one_thing.search(part))]
 
 
 def _counts_items(part: str) -> bool:
@@ -215,11 +200,11 @@ def _read_entry(entry: Any) -> Item | None:
 
 def _line_item(line: str) -> Item | None:
     """Read `3 carrots`, `three carrots`, `Carrots: 3`, `Carrot (x3)`; without a number one is meant."""
-    parts = plain_words(_TIMES.sub(" ", casefold_plain(line[:200])))
+    parts = plain_words(RE.times.sub(" ", casefold_plain(line[:200])))
     counted = [part for part in parts if _read_count(part) is not None]
     more = [part for part in counted if part not in ("a", "an")] or counted
     numbers = [n for part in more if (n := _read_count(part)) is not None]
-    if len(set(numbers)) > 1 and _EITHER.search(line):
+    if len(set(numbers)) > 1 and RE.either.search(line):
         numbers = [_UNREADABLE]
     name = " ".join(part for part in parts if _read_count(part) is None and part != "or")
     return (name, numbers[0] if numbers else 1) if name else None
@@ -231,6 +216,6 @@ def _read_count(value: Any) -> int | None:
         return None
     if isinstance(value, (int, float)):
         return int(value) if abs(value) <= _MOST and value == int(value) else None
-    if isinstance(value, str) and (word := _FIRST_WORD.match(value.lower())):
+    if isinstance(value, str) and (word := RE.first_word.match(value.lower())):
         return int(word[1]) if word[1].isdigit() else NUMBERS.get(word[1])
     return None
