@@ -13,7 +13,7 @@ from pytest_ltm._language.numbers import COUNTS, ORDINALS
 from pytest_ltm._language.proof import Proof, prove
 from pytest_ltm._language.words import casefold_plain, evidence_snippet, plain_words, space_delimited
 from pytest_ltm._model.score import Scoring  # noqa: TC001 - the signature of a struct names it
-from pytest_ltm.evaluators._rules import LEXICON, Ruled, last_answer
+from pytest_ltm.evaluators._rules import LEXICON, Ruled
 
 if TYPE_CHECKING:
     import re
@@ -42,8 +42,7 @@ class PicksOption(Ruled, Struct, frozen=True):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return 1 if the last answer picks the option, else 0."""
-        answers = self.read(answers)
-        answer = last_answer(answers)
+        answer = self.read_last(answers)
         if self.follows_own_rules:
             return self.score_proven(self._proof(answer), str(self.expected), answer)
         picked = {_whole_number(digits) for digits in RE.digits.findall(casefold_plain(answer))}
@@ -107,8 +106,7 @@ class AnswersWord(Ruled, Struct, frozen=True):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return 1 if the last answer is the word, else 0."""
-        answers = self.read(answers)
-        answer = last_answer(answers)
+        answer = self.read_last(answers)
         if self.follows_own_rules:
             text = RE.tag.sub(" ", answer)
             in_json = [one for value in json_values(text) if (one := _answer_of(value)) is not None]

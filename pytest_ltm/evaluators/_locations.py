@@ -14,7 +14,7 @@ from pytest_ltm._language.numbers import NUMBERS, ONES, TENS
 from pytest_ltm._language.recital import REPEATS, recites_messages
 from pytest_ltm._language.words import casefold_plain, evidence_snippet, plain_words, space_delimited
 from pytest_ltm._model.score import Score, Scoring
-from pytest_ltm.evaluators._rules import LEXICON, Ruled, last_answer
+from pytest_ltm.evaluators._rules import LEXICON, Ruled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -247,8 +247,7 @@ class LeadsTo(Ruled, Struct, frozen=True):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the share of the legs, or by the published rules 1 if the directions lead to the end, else 0."""
-        answers = self.read(answers)
-        answer = last_answer(answers)
+        answer = self.read_last(answers)
         places = (self.start, *(leg[2] for leg in self.route))
         goal = self.route[-1][2] if self.route else self.start
         if self.follows_own_rules and self.route:
@@ -468,8 +467,7 @@ class LiesAt(Ruled, Struct, frozen=True):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return 1 if the conclusion is right, else 0."""
-        answers = self.read(answers)
-        answer = last_answer(answers)
+        answer = self.read_last(answers)
         sentence, legs = self._conclusion(answer)
         right = len(legs) == 1 and legs[0].km == self.km and legs[0].way == self.direction
         reason = "tells no distance with a direction"

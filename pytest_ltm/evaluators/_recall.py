@@ -31,7 +31,7 @@ from pytest_ltm._language.words import (
 )
 from pytest_ltm._model.judge_request import Judge  # noqa: TC001 - the signature of a struct names it
 from pytest_ltm._model.score import Score, Scoring, Unscored
-from pytest_ltm.evaluators._rules import LEXICON, RuleCheck, Ruled, answer_at, judge_verdict, last_answer
+from pytest_ltm.evaluators._rules import LEXICON, RuleCheck, Ruled, answer_at, judge_verdict
 
 if TYPE_CHECKING:
     import re
@@ -252,8 +252,7 @@ class RecallsValue(Ruled, Struct, frozen=True):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return 1 if the last answer names the value and no other, else 0."""
-        answers = self.read(answers)
-        answer = last_answer(answers)
+        answer = self.read_last(answers)
         return self.score_proven(prove(answer, (self.expected, *self.others)), self.expected, answer)
 
 
@@ -289,8 +288,7 @@ class RecallsJoke(Ruled, Struct, frozen=True):
 
     def __call__(self, answers: Sequence[str], /) -> Score | Unscored:
         """Return 1 if the last answer recalls the joke and no other, else 0."""
-        answers = self.read(answers)
-        answer = last_answer(answers)
+        answer = self.read_last(answers)
         if not self.follows_own_rules and self.joke.lower() in answer.lower():
             return self.score(1, "the joke's text is in the answer", answer)
         verdict, sure = self._by_rule(answer)

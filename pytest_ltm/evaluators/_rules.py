@@ -17,7 +17,7 @@ from pytest_ltm._model.score import SCORINGS, Check, Replies, Score, Scoring, Un
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from pytest_ltm._language.proof import Proof
     from pytest_ltm._model.judge_request import Judge
@@ -63,7 +63,7 @@ class Ruled:
         ok, left_open = sum(part.ok is True for part in parts), sum(part.ok is None for part in parts)
         told = reason.replace("{ok}", str(ok)).replace("{of}", str(len(parts)))
         told += f", {left_open} neither proven nor refuted" * bool(left_open and self.follows_own_rules)
-        checks = [Check(part.label, bool(part.ok), part.ok is None) for part in parts]
+        checks = [part.as_check for part in parts]
         missed = next((part.answer for part in parts if not part.ok), "")
         score = self.score(ok / max(len(parts), 1), told, missed, checks)
         return replace(score, rule=f"{self.family}/{self.version}")
@@ -86,17 +86,20 @@ class Ruled:
                 decided[-1] = structs.replace(part, ok=said.grade != prompt.fail)
         return self.standing_in(replace(self.share(decided, reason), rule=rule), judge)
 
-    def score_product(self, parts: Mapping[str, Sequence[Check]], answer: str) -> Score:
-        """Return the product of the shares of all parts that have checks."""
+    def score_product(self, names: Sequence[str], rows: Iterable[tuple[str, RuleCheck]]) -> Score:
+        """Return the product of the shares of those parts, named in their order, that have checks among the rows."""
+        named_rows = list(rows)
+        parts = [(name, [row.as_check for of, row in named_rows if of == name]) for name in names]
         value, upper, shares = 1.0, 1.0, []
-        for name, checks in parts.items():
+        for name, checks in parts:
             if checks:
                 passed = sum(check.ok for check in checks)
                 value *= passed / len(checks)
                 upper *= sum(check.ok or check.open for check in checks) / len(checks)
                 shares.append(f"{passed} of {len(checks)} {name}")
-        every = [check for checks in parts.values() for check in checks]
-        return self.score(value, ", ".join(shares), answer, every, upper - value)
+        every = [check for _, checks in parts for check in checks]
+        missed = next((row.answer for _, row in named_rows if row.answer and not row.ok), "")
+        return self.score(value, ", ".join(shares), missed, every, upper - value)
 
     def read(self, answers: Sequence[str]) -> Sequence[str]:
         """Return answers as the current rules read them; published rules read what came in."""
@@ -106,12 +109,15 @@ class Ruled:
         texts = spoken if self.reads_speech else map(normalize, spoken)
         return [ToldReply(text, answers.told) for text in texts] if isinstance(answers, Replies) else list(texts)
 
+    def read_last(self, answers: Sequence[str]) -> str:
+        """Return the last answer as `read` does, "" if there is none."""
+        texts = self.read(answers)
+        return texts[-1] if texts else ""
+
     def score_proven(self, proof: Proof, expected: str, answer: str) -> Score:
         """Return the score of an answer of which it is proven what it says, or which is open."""
         ok = proof.answers(expected)
-        reason = (
-            f"{proof.reason}" if ok else f"{proof.reason}, not {expected!r}" if ok is False else f"open: {proof.reason}"
-        )
+        reason = {True: proof.reason, False: f"{proof.reason}, not {expected!r}", None: f"open: {proof.reason}"}[ok]
         return self.score(ok is True, reason, answer, left_open=1.0 if ok is None else None)
 
     def standing_in(self, verdict: V, judge: Judge | None = None) -> V:
@@ -134,14 +140,14 @@ def _both_ends(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_BEGINNING]}\n{text[_BEGINNING - _LONGEST :]}"
 
 
-def last_answer(answers: Sequence[str]) -> str:
-    """Return the last answer, "" if there is none."""
-    return answers[-1] if answers else ""
-
-
 def answer_at(texts: Sequence[str], place: int) -> str:
     """Return the text at a place, "" if there is none."""
     return texts[place] if 0 <= place < len(texts) else ""
+
+
+def values_at(rows: Sequence[tuple[str, ...]], place: int) -> tuple[str, ...]:
+    """Return the values at a place, () if there are none."""
+    return rows[place] if place < len(rows) else ()
 
 
 # --- What a judge decides where the rules are not sure.
@@ -169,3 +175,8 @@ class RuleCheck(Struct, frozen=True):
     """The name of the prompt; "": the rule is sure."""
     parts: tuple[tuple[str, str], ...] = ()
     """What is put into it beside the answer."""
+
+    @property
+    def as_check(self) -> Check:
+        """The check as scores have it."""
+        return Check(self.label, self.ok is True, self.ok is None)

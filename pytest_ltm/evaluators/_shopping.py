@@ -16,7 +16,7 @@ from pytest_ltm._language.recital import REPEATS, recites_messages, repeats_told
 from pytest_ltm._language.refusal import only_offers_example
 from pytest_ltm._language.words import BULLET, casefold_plain, evidence_snippet, plain_words, word_stem
 from pytest_ltm._model.score import Scoring  # noqa: TC001 - the signature of a struct names it
-from pytest_ltm.evaluators._rules import LEXICON, Ruled, last_answer
+from pytest_ltm.evaluators._rules import LEXICON, Ruled
 
 if TYPE_CHECKING:
     from pytest_ltm._model.score import Score
@@ -49,8 +49,7 @@ class ListsItems(Ruled, Struct, frozen=True):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the score of the last answer."""
-        answers = self.read(answers)
-        answer = last_answer(answers)
+        answer = self.read_last(answers)
         if self.follows_own_rules:
             return self._ours(answer)
         try:

@@ -14,7 +14,7 @@ from pytest_ltm._language.numbers import DAYS
 from pytest_ltm._language.recital import enumerates_everything
 from pytest_ltm._language.words import plain_words
 from pytest_ltm._model.score import Check, Score, Scoring
-from pytest_ltm.evaluators._rules import LEXICON, Ruled, last_answer
+from pytest_ltm.evaluators._rules import LEXICON, Ruled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -38,8 +38,7 @@ class DecodesMessages(Ruled, Struct, frozen=True):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the share of messages decoded in the last answer."""
-        answers = self.read(answers)
-        answer = last_answer(answers)
+        answer = self.read_last(answers)
         if self.follows_own_rules:
             return self._ours(answer)
         checks = tuple(

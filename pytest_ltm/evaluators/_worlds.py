@@ -16,8 +16,8 @@ from pytest_ltm._language.proof import prove, tells_nothing_new
 from pytest_ltm._language.quantities import CLOCKS, Quantity, read_quantities
 from pytest_ltm._language.recital import recites_messages
 from pytest_ltm._language.words import plain_words
-from pytest_ltm._model.score import Check, Scoring
-from pytest_ltm.evaluators._rules import LEXICON, Ruled, answer_at
+from pytest_ltm._model.score import Scoring  # noqa: TC001 - the signature of a struct names it
+from pytest_ltm.evaluators._rules import LEXICON, RuleCheck, Ruled, answer_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -43,6 +43,7 @@ _INVENTED = (
 _NEAR = 60
 # So many characters at the end of an answer are read: what it settles on stands there.
 _LONGEST = 20_000
+_INSIDE, _OUTSIDE = "right of invented worlds", "right of the real world"
 
 
 class KeepsWorldsApart(Ruled, Struct, frozen=True):
@@ -67,19 +68,14 @@ class KeepsWorldsApart(Ruled, Struct, frozen=True):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the product of both shares; a missing answer counts as wrong."""
-        answers = self.read(answers)
-        inside: list[Check] = []
-        outside: list[Check] = []
-        missed = ""
+        return self.score_product((_INSIDE, _OUTSIDE), self._rows(self.read(answers)))
+
+    def _rows(self, answers: Sequence[str]) -> Iterator[tuple[str, RuleCheck]]:
         for place, (expected, others, realm) in enumerate(zip(self.expected, self.others, self.realms, strict=True)):
             answer = answer_at(answers, place)
+            label = f"{expected.partition('|')[0]!r} in {realm.partition('|')[0] or 'the real world'}"
             ok = _says_of_world(answer, expected, others, realm, self.frames)
-            where = realm.partition("|")[0] or "the real world"
-            (inside if realm else outside).append(
-                Check(f"{expected.partition('|')[0]!r} in {where}", ok is True, ok is None)
-            )
-            missed = missed if ok else missed or answer
-        return self.score_product({"right of invented worlds": inside, "right of the real world": outside}, missed)
+            yield _INSIDE if realm else _OUTSIDE, RuleCheck(label, answer, ok)
 
 
 def _says_of_world(answer: str, expected: str, others: Sequence[str], realm: str, frames: Sequence[str]) -> bool | None:
@@ -234,16 +230,16 @@ class SpeaksLanguage(Ruled, Struct, frozen=True):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the share, or the product of both; a missing answer counts as wrong."""
-        answers = self.read(answers)
-        said, left = list[Check](), list[Check]()
-        missed = ""
+        return self.score_product(("forms are right", "rightly left open"), self._rows(self.read(answers)))
+
+    def _rows(self, answers: Sequence[str]) -> Iterator[tuple[str, RuleCheck]]:
         for place, form in enumerate(self.expected):
             answer = answer_at(answers, place)
-            ok = self.settles_on(answer, form) if form else self._leaves(answer, self.forms[place])
-            label = f"says {form!r}" if form else f"has nothing to say in answer {place + 1}"
-            (said if form else left).append(Check(label, ok is True, ok is None))
-            missed = missed if ok else missed or answer
-        return self.score_product({"forms are right": said, "rightly left open": left}, missed)
+            if form:
+                yield "forms are right", RuleCheck(f"says {form!r}", answer, self.settles_on(answer, form))
+            else:
+                label = f"has nothing to say in answer {place + 1}"
+                yield "rightly left open", RuleCheck(label, answer, self._leaves(answer, self.forms[place]))
 
     def settles_on(self, answer: str, form: str) -> bool | None:
         """Tell whether an answer settles on a form."""
