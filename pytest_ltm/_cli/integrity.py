@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from dataclasses import asdict, dataclass
-from itertools import islice
+from itertools import chain, count, islice
 from typing import TYPE_CHECKING
 
 from pytest_ltm._engine.recording_folder import JOURNAL
@@ -42,7 +42,7 @@ class Checked:
 
 def verify_journals(run: Path, *, as_json: bool) -> int:
     """Print the last checksums of a run's journals, or what is damaged there or does not follow from them; then 1."""
-    checkeds = [_check_journal(path) for path in _journal_paths(run)]
+    checkeds = list(map(_check_journal, _journal_paths(run)))
     damaged = any(each.problems for each in checkeds)
     try:
         found = find_discrepancies(run)
@@ -80,10 +80,8 @@ def repair_journals(run: Path) -> int:
             # it may have grown until the lock was ours
             data = read_regular(path)
             lines, repaired = _repair_data(data)
-            number, kept = 1, path.with_name(f"{path.name}.damaged")
-            while kept.exists():
-                number += 1
-                kept = path.with_name(f"{path.name}.damaged{number}")
+            copies = (path.with_name(f"{path.name}.damaged{number}") for number in chain([""], count(2)))
+            kept = next(copy for copy in copies if not copy.exists())
             # the copy must be safe before the original changes
             write_whole(kept, data, lasting=True)
             write_whole(path, repaired, lasting=True)
@@ -116,16 +114,13 @@ def _check_journal(path: Path) -> Checked:
     result = list(islice(find_damages(data), _MOST + 1))
     problems = [f"{path}, line {damage.line}: {damage.what}" for damage in result[:_MOST]]
     problems += [f"{path}: and more"] * (len(result) > _MOST)
-    head = "" if result else events.last_checksum(path)
-    whole = data.rfind(b"\n") + 1
     return Checked(
-        file=str(path), lines=data.count(b"\n"), torn=len(data) - whole, head="" if problems else head,
-        problems=tuple(problems),
+        file=str(path), lines=data.count(b"\n"), torn=len(data) - data.rfind(b"\n") - 1,
+        head="" if result else events.last_checksum(path), problems=tuple(problems),
     )  # fmt: skip
 
 
 def _journal_lines(checked: Checked) -> list[str]:
-    lines = [*checked.problems] or [
-        f"{checked.file}: {pluralize(checked.lines, 'line')}, whole; last checksum {checked.head}"
-    ]
-    return lines + [f"  an incomplete last line of {checked.torn:,} bytes is ignored"] * bool(checked.torn)
+    whole = f"{checked.file}: {pluralize(checked.lines, 'line')}, whole; last checksum {checked.head}"
+    torn = f"  an incomplete last line of {checked.torn:,} bytes is ignored"
+    return [*(checked.problems or [whole]), *[torn] * bool(checked.torn)]

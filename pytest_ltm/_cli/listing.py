@@ -15,7 +15,7 @@ from pytest_ltm.datasets import LOCOMO, LOGS, LONGMEMEVAL
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -73,14 +73,8 @@ def list_agents() -> Iterator[str]:
     result = [*describe_embedded(), *describe_adapters()]
     width = max(len(spec) for spec, _ in result)
     yield from (f"{spec:{width}}  {sentence}" for spec, sentence in result)
-    yield (f"Presets of memory systems: {', '.join(PRESETS)}.")
-    yield (
-        "Any other agent is a dotted path, such as mypkg.bot:Bot, a YAML file, or a name from the ini value ltm_agents."
-    )
+    yield f"Presets of memory systems: {', '.join(PRESETS)}."
+    yield "Any other agent is a dotted path, such as mypkg.bot:Bot, a YAML file, or a name from the ini value ltm_agents."
 
 
-LISTS: dict[str, Callable[[], Iterator[str]]] = {
-    "suites": list_suites,
-    "scenarios": list_scenarios,
-    "agents": list_agents,
-}
+LISTS = {"suites": list_suites, "scenarios": list_scenarios, "agents": list_agents}
