@@ -74,7 +74,8 @@ def list_agents() -> Iterator[str]:
     width = max(len(spec) for spec, _ in result)
     yield from (f"{spec:{width}}  {sentence}" for spec, sentence in result)
     yield f"Presets of memory systems: {', '.join(PRESETS)}."
-    yield "Any other agent is a dotted path, such as mypkg.bot:Bot, a YAML file, or a name from the ini value ltm_agents."
+    others = "a dotted path, such as mypkg.bot:Bot, a YAML file, or a name from the ini value ltm_agents"
+    yield f"Any other agent is {others}."
 
 
 LISTS = {"suites": list_suites, "scenarios": list_scenarios, "agents": list_agents}

@@ -83,6 +83,7 @@ class _Tools:
 
     def __init__(self, given: Namespace) -> None:
         self._given = given
+        self._place = f"--ltm-dir={given.ltm_dir}"
 
     async def runs(self) -> str:
         """List the runs of this project as JSON, newest first: when, agents, totals, how each ended."""
@@ -93,7 +94,7 @@ class _Tools:
 
         run: a run ID or 'latest'. failed: only examples that did not pass. trial: only this one.
         """
-        words = [*["--failed"] * failed, f"--trial={trial}", *self._place()]
+        words = [*["--failed"] * failed, f"--trial={trial}", self._place]
         return await _answer(["-m", "pytest_ltm", "show", "--json", *words, "--", run], _READING_SECONDS, _fit_examples)
 
     async def explain(self, item: str, run: str = "latest", agent: str = "", span: str = "", trial: str = "") -> str:
@@ -102,14 +103,14 @@ class _Tools:
         item: as `show` lists it, or scenario/example such as colours/0. agent, span, trial: if several items match.
         """
         labels = (f"--agent={agent}", f"--span={span}", f"--trial={trial}")
-        return await self._read("show", "--json", *labels, *self._place(), "--", run, item)
+        return await self._read("show", "--json", *labels, self._place, "--", run, item)
 
     async def compare(self, before: str, after: str) -> str:
         """Compare two runs or baselines of equal plans: what moved, and whether chance explains it (Markdown).
 
         before, after: run IDs, 'latest' or names of baselines; X@AGENT takes one agent of several.
         """
-        return await self._read("compare", "--markdown", *self._place(), "--", before, after)
+        return await self._read("compare", "--markdown", self._place, "--", before, after)
 
     async def check_agent(self, agent: str) -> str:
         """Send an agent a few messages; return as JSON whether a run can use it, what it can do, what to mend."""
@@ -130,7 +131,7 @@ class _Tools:
         words = [
             *("-m", "pytest", "-q", "--tb=no", "-rN", "-p", "no:cacheprovider", "--ltm-summary=-"),
             *(f"--ltm-agent={agent}", f"--ltm-span={span}", *[f"--ltm-suite={suite}"] * bool(suite)),
-            *(f"--ltm-seed={seed}", f"--ltm-examples={examples}", f"--ltm-dir={self._given.ltm_dir}"),
+            *(f"--ltm-seed={seed}", f"--ltm-examples={examples}", self._place),
             f"--ltm-max-tokens={min(max_tokens, limit) if max_tokens > 0 else limit}",
             *[f"--ltm-max-cost={cost}"] * (cost is not None),
         ]
@@ -141,9 +142,6 @@ class _Tools:
             from mcp.server.mcpserver.exceptions import ToolError
 
             raise ToolError(_REFUSED.format(tool=tool))
-
-    def _place(self) -> list[str]:
-        return [f"--ltm-dir={self._given.ltm_dir}"]
 
     @staticmethod
     async def _read(*words: str) -> str:
