@@ -25,7 +25,7 @@ from pytest_ltm._language.quantities import CLOCKS, read_quantities
 from pytest_ltm._language.recital import recites_messages
 from pytest_ltm._language.words import plain_words
 from pytest_ltm._model.score import Check, Scoring
-from pytest_ltm.evaluators._rules import LEXICON, Ruled, answer_at
+from pytest_ltm.evaluators._rules import LEXICON, Ruled, answer_at, values_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -68,9 +68,8 @@ class WorksOut(Ruled, Struct, frozen=True):
         answers = self.read(answers)
         earned, missed = list[float](), ""
         for place, kind in enumerate(self.asked):
-            others = self.others[place] if place < len(self.others) else ()
             answer = answer_at(answers, place)
-            earned.append(_CREDITS[kind](answer, self.expected[place], others))
+            earned.append(_CREDITS[kind](answer, self.expected[place], values_at(self.others, place)))
             missed = missed or (answer if earned[-1] < 1 else "")
         checks = [
             Check(f"{kind}: {', '.join(expected)}", credit == 1)
@@ -125,8 +124,7 @@ def _result_mentions(text: str, mentions: Sequence[Mention]) -> Sequence[Mention
     """Return the number of a brief opening, the last one that a text calls a result, or the only one in its opening."""
     opening = RE.opening.match(text)
     opens = [one for one in mentions if opening and one.start < opening.end()]
-    if len({one.value for one in opens}) != 1:
-        opens = []
+    opens = opens if len({one.value for one in opens}) == 1 else []
     brief = opening is not None and len(plain_words(opening[0])) <= _BRIEF
     if opens and brief and not plain_words(text[: opens[0].start]) and not RE.result_after.match(text[opens[0].end :]):
         return opens
@@ -151,29 +149,24 @@ def _order_credit(answer: str, expected: Sequence[str], _others: Sequence[str]) 
     find = partial(find_mentions, names=tuple(expected))
     text = _last_naming(answer, find, 2)
     known = {one.value for one in find(text)}
-    for segment in reversed(RE.segment.split(text)):
-        if {one.value for one in find(segment)} == known:
-            text = segment
-            break
+    segments = reversed(RE.segment.split(text))
+    text = next((segment for segment in segments if {one.value for one in find(segment)} == known), text)
     texts = list(dict.fromkeys(one.value for one in asserted_mentions(text, find, formerly=True)))
     if len(expected) < 2:
         return float(texts == list(expected))
+    places = {text: place for place, text in enumerate(texts)}
     pairs = list(itertools.combinations(expected, 2))
-    return max(0.0, sum(_pair_agreement(texts, *pair) for pair in pairs) / len(pairs))
+    named = [(places[one], places[other]) for one, other in pairs if one in places and other in places]
+    return max(0.0, sum(1 if first < second else -1 for first, second in named) / len(pairs))
 
 
 def _last_naming(answer: str, find: Callable[[str], Sequence[Mention]], least: int = 1) -> str:
     """Return the last word of an answer, levelled, if it names so many."""
-    whole = RE.possessive.sub("", answer)
-    return normalize_text(
-        last_word(whole, lambda part: len({one.value for one in find(normalize_text(part))}) >= least)
-    )
 
+    def names(part: str) -> bool:
+        return len({one.value for one in find(normalize_text(part))}) >= least
 
-def _pair_agreement(texts: Sequence[str], first: str, second: str) -> int:
-    if first not in texts or second not in texts:
-        return 0
-    return 1 if texts.index(first) < texts.index(second) else -1
+    return normalize_text(last_word(RE.possessive.sub("", answer), names))
 
 
 def _set_credit(answer: str, expected: Sequence[str], others: Sequence[str]) -> float:
@@ -209,10 +202,6 @@ def _belonging_mentions(text: str, find: Callable[[str], Sequence[Mention]]) -> 
     return kept[::-1]
 
 
-def _name_credit(answer: str, expected: Sequence[str], others: Sequence[str]) -> float:
-    return float(chosen_names(answer, (*expected, *others)) == set(expected))
-
-
 def chosen_names(answer: str, names: Sequence[str]) -> set[str]:
     """Return which of the names an answer gives; those that it only compares with the one it gives do not count."""
     find = partial(_first_mentions, names=tuple(names))
@@ -220,14 +209,9 @@ def chosen_names(answer: str, names: Sequence[str]) -> set[str]:
     if len(texts) == 1:
         return texts
     text = _last_naming(answer, find)
-    for settled_on in (
-        _outstanding_names(text, find),
-        committed_values(_concluding_part_of(text, find), find),
-        _explained_names(text, find),
-    ):
-        if len(settled_on) == 1:
-            return settled_on
-    return set()
+    concluded = committed_values(_concluding_part_of(text, find), find)
+    ways = (_outstanding_names(text, find), concluded, _explained_names(text, find))
+    return next((names for names in ways if len(names) == 1), set())
 
 
 def _outstanding_names(text: str, find: Callable[[str], Sequence[Mention]]) -> set[str]:
@@ -244,19 +228,16 @@ def _outstanding_names(text: str, find: Callable[[str], Sequence[Mention]]) -> s
 def _explained_names(text: str, find: Callable[[str], Sequence[Mention]]) -> set[str]:
     """Return whom a text names before it gives reasons or sources, unless these offer another one as well."""
     opening = RE.reasons.match(text)
-    if not opening:
-        return set()
-    rest = text[opening.end(1) :]
+    rest = text[opening.end(1) :] if opening else ""
     rivals = find(rest)
-    if rivals and RE.offers.search(rest[: rivals[-1].end + _AROUND]):
+    if not opening or (rivals and RE.offers.search(rest[: rivals[-1].end + _AROUND])):
         return set()
     return {one.value for one in asserted_mentions(opening[1], find, formerly=True)}
 
 
 def _first_mentions(text: str, names: Sequence[str]) -> list[Mention]:
     """Return where a levelled text names somebody, but not those whom it only compares with: "more than Ada"."""
-    kept, compared = list[Mention](), False
-    end = 0
+    kept, compared, end = list[Mention](), False, 0
     for one in find_mentions(text, names):
         linked = compared and RE.with_sums.fullmatch(text[end : one.start]) is not None
         compared = linked or RE.compared.search(text[max(0, one.start - _AROUND) : one.start]) is not None
@@ -266,7 +247,8 @@ def _first_mentions(text: str, names: Sequence[str]) -> list[Mention]:
 
 
 _CREDITS: Mapping[str, Callable[[str, Sequence[str], Sequence[str]], float]] = {
-    NUMBER: _number_credit, ORDER: _order_credit, SET: _set_credit, NAME: _name_credit,
+    NUMBER: _number_credit, ORDER: _order_credit, SET: _set_credit,
+    NAME: lambda answer, expected, others: chosen_names(answer, (*expected, *others)) == set(expected),
 }  # fmt: skip
 
 

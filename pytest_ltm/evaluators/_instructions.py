@@ -24,7 +24,7 @@ from pytest_ltm._language.words import (
 )
 from pytest_ltm._model.judge_request import Judge  # noqa: TC001 - the signature of a struct names it
 from pytest_ltm._model.score import Check, Score, Scoring, Unscored
-from pytest_ltm.evaluators._rules import LEXICON, RuleCheck, Ruled, answer_at, judge_verdict
+from pytest_ltm.evaluators._rules import LEXICON, RuleCheck, Ruled, answer_at, judge_verdict, values_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -62,17 +62,18 @@ class QuoteAtReply(Ruled, Struct, frozen=True):
         if not isinstance(verdict, Score) or not verdict.value or not self.follows_own_rules:
             return verdict
         reply = since[self.nth - 1].reply
-        recited = copies_message(reply, since[0].message) or recites_messages(self._text_after_quote(reply))
+        last = "".join(plain_words(self.quote)[-1:])
+        rest = re.split(rf"\b{re.escape(last)}\b", casefold_plain(reply))[-1]
+        recited = copies_message(reply, since[0].message) or recites_messages(rest)
         return self.score(0, REPEATS, reply) if recited else verdict
 
     def verdict(self, replies: Sequence[str]) -> Score | Unscored | None:
         """Return the verdict on the replies since the instruction, its own reply first."""
         replies = self.read(replies)
         quoted = [n for n, reply in enumerate(replies, start=1) if self._quotes(reply)]
-        early = [n for n in quoted if n != self.nth]
-        if early:
-            result = ("reply " if len(quoted) == 1 else "replies ") + ", ".join(map(str, quoted))
-            reason = f"the quote belongs in reply {self.nth} alone, found in {result}"
+        if early := [n for n in quoted if n != self.nth]:
+            where = ("reply " if len(quoted) == 1 else "replies ") + ", ".join(map(str, quoted))
+            reason = f"the quote belongs in reply {self.nth} alone, found in {where}"
             return self.score(0, reason, replies[early[0] - 1])
         if len(replies) < self.nth:
             return None
@@ -80,18 +81,12 @@ class QuoteAtReply(Ruled, Struct, frozen=True):
         if quoted:
             return self.score(1, f"the quote stands in reply {self.nth} alone", reply)
         missed = self.score(0, f"the quote is not in reply {self.nth}", reply)
-        if self.judge is None or not self._nearly(reply):
+        of_quote = content_stems(self.quote)
+        nearly = self.follows_own_rules and len(of_quote & content_stems(reply)) >= len(of_quote) * _NEARLY
+        if self.judge is None or not nearly:
             return missed
         asked = f"is the quote in reply {self.nth}, but for slips? "
         return judge_verdict(self.judge, "prospective-memory", reply, rule=missed.rule, asked=asked, quote=self.quote)
-
-    def _text_after_quote(self, reply: str) -> str:
-        last_word = plain_words(self.quote)[-1:] or [""]
-        return re.split(rf"\b{re.escape(last_word[0])}\b", casefold_plain(reply))[-1]
-
-    def _nearly(self, reply: str) -> bool:
-        of_quote = content_stems(self.quote)
-        return self.follows_own_rules and len(of_quote & content_stems(reply)) >= len(of_quote) * _NEARLY
 
     def _quotes(self, reply: str) -> bool:
         if self.follows_own_rules:
@@ -132,10 +127,10 @@ class SaysAtEachTrigger(Ruled, Struct, frozen=True):
     def __call__(self, answers: Sequence[str], /) -> Score | Unscored:
         """Return the share of activations answered with the sentence; a missing answer counts as none."""
         answers = self.read(answers)
-        verdict = self._activated(answers[: len(answers) - self.controls] if self.controls else answers)
-        alarms = (
-            sum(says_sentence(self.sentence, answer) for answer in answers[-self.controls :]) if self.controls else 0
-        )
+        activated = len(answers) - self.controls
+        verdict = self._activated(answers[:activated] if self.controls else answers)
+        controls = answers[-self.controls :] if self.controls else ()
+        alarms = sum(says_sentence(self.sentence, answer) for answer in controls)
         if not alarms or isinstance(verdict, Unscored):
             return verdict
         reason = f"{verdict.reason}; it came at {alarms} of {self.controls} other messages, too"
@@ -154,20 +149,15 @@ class SaysAtEachTrigger(Ruled, Struct, frozen=True):
         return self.judged_share(parts, self.judge, reason)
 
     def _as_published(self, answer: str) -> bool:
-        if self.follows_own_rules:
-            return False
-        return (
-            strip_punctuation(self.sentence) in strip_punctuation(answer)
-            or rouge_l(self.sentence, answer) > _PUBLISHED_ROUGE
-        )
+        literal = strip_punctuation(self.sentence) in strip_punctuation(answer)
+        return not self.follows_own_rules and (literal or rouge_l(self.sentence, answer) > _PUBLISHED_ROUGE)
 
     def _part(self, label: str, answer: str, *, said: bool) -> RuleCheck:
         said = said or says_sentence(self.sentence, answer)
         wanted = content_stems(self.sentence)
         nearly = len(wanted & content_stems(answer)) >= _NEARLY * len(wanted)
-        if said or not nearly:
-            return RuleCheck(label, answer, said)
-        return RuleCheck(label, answer, said, "trigger-response", (("sentence", self.sentence),))
+        asked = "trigger-response" if nearly and not said else ""
+        return RuleCheck(label, answer, said, asked, (("sentence", self.sentence),))
 
 
 def says_sentence(sentence: str, answer: str) -> bool:
@@ -189,14 +179,11 @@ def _is_near(wanted: str, window: str, needed: set[str]) -> bool:
     shared = [at for at, word in enumerate(texts) if word in needed]
     if len({texts[at] for at in shared}) < _WORTH_COMPARING * len(needed):
         return False
-    if any(not _has_word(word, texts) for word in content_stems(wanted)):
+    stems = set(map(word_stem, texts))
+    missing = content_stems(wanted) - stems
+    if any(not any(is_misspelt(stem, word) for stem in stems) for word in missing):
         return False
     return rouge_l(wanted, " ".join(texts[shared[0] : shared[-1] + 1])) > _NEAR
-
-
-def _has_word(wanted: str, texts: Sequence[str]) -> bool:
-    """Tell whether a word of the sentence's own is said, if perhaps misspelt."""
-    return any(word_stem(word) == wanted or is_misspelt(word_stem(word), wanted) for word in texts)
 
 
 def _written_out(text: str) -> str:
@@ -236,16 +223,13 @@ class ObeysOrders(Ruled, Struct, frozen=True):
         earned = 0.0
         missed = ""
         for place, orders in enumerate(self.holding):
-            answer, lapsed = answer_at(answers, place), self.lapsed[place] if place < len(self.lapsed) else ()
-            thing = answer_at(self.about, place)
+            answer, thing, text = answer_at(answers, place), answer_at(self.about, place), f"text {place + 1}"
             written = not thing or word_stem(thing) in map(word_stem, plain_words(answer))
             new = [
-                Check(f"text {place + 1}: {kind} {word!r}", written and obeys_order(answer, kind, word))
-                for kind, word in orders
+                Check(f"{text}: {kind} {word!r}", written and obeys_order(answer, kind, word)) for kind, word in orders
             ]
-            old = [
-                Check(f"text {place + 1}: not {word!r}", not obeys_order(answer, "mentions", word)) for word in lapsed
-            ]
+            lapsed = values_at(self.lapsed, place)
+            old = [Check(f"{text}: not {word!r}", not obeys_order(answer, "mentions", word)) for word in lapsed]
             earned += _share_of_checks(new) * _share_of_checks(old)
             missed = missed or ("" if all(check.ok for check in (*new, *old)) else answer)
             checks += [*new, *old]

@@ -55,26 +55,20 @@ class _Token(Struct, frozen=True):
 
 def read_legs(text: str, places: Sequence[str]) -> list[Leg]:
     """Return the legs that a text tells, in its order; places are matched as words, the longest name first."""
-    return _Legs().read(_with_places(_route_tokens(text), places))
+    tokens = (_Token(match.lastgroup or "word", match[0]) for match in RE.token.finditer(casefold_plain(text)))
+    return _Legs().read(_with_places((token for token in tokens if token.text not in _ARTICLES), places))
 
 
 def walk_legs(legs: Sequence[Leg]) -> Point:
     """Return where the legs lead, in kilometres east and north of their start."""
-    x = sum(UNIT[leg.way or ""][0] * (leg.km or 0) for leg in legs if leg.whole)
-    y = sum(UNIT[leg.way or ""][1] * (leg.km or 0) for leg in legs if leg.whole)
+    x, y = (sum(UNIT[leg.way or ""][axis] * (leg.km or 0) for leg in legs if leg.whole) for axis in (0, 1))
     return round(x, 3), round(y, 3)
-
-
-def _route_tokens(text: str) -> Iterator[_Token]:
-    for match in RE.token.finditer(casefold_plain(text)):
-        token = _Token(match.lastgroup or "word", match.group())
-        if token.text not in _ARTICLES:
-            yield token
 
 
 def _with_places(tokens: Iterator[_Token], places: Sequence[str]) -> Iterator[_Token]:
     """Put place names together: at most as many tokens are looked ahead as the longest name has words."""
-    names = sorted(((_place_name(place), place) for place in places), key=lambda name: -len(name[0]))
+    wordings = {place: tuple(word for word in plain_words(place) if word not in _ARTICLES) for place in places}
+    names = sorted(((name, place) for place, name in wordings.items()), key=lambda name: -len(name[0]))
     longest = max((len(name) for name, _ in names), default=1)
     ahead: list[_Token] = []
     for token in tokens:
@@ -93,10 +87,6 @@ def _shift_names(ahead: list[_Token], names: Sequence[tuple[tuple[str, ...], str
             yield _Token("place", place)
             return
     yield ahead.pop(0)
-
-
-def _place_name(place: str) -> tuple[str, ...]:
-    return tuple(word for word in plain_words(place) if word not in _ARTICLES)
 
 
 class _Legs:
@@ -163,22 +153,18 @@ class _Legs:
             way = self.leg.way if self.parts.endswith("ww") and self.last.kind == "way" else None
             self._close()
         self._begin()
-        self.leg = Leg(km, way or self.leg.way, self.leg.origin, self.leg.goal)
+        self.leg = structs.replace(self.leg, km=km, way=way or self.leg.way)
         self.parts += "k"
 
     def _way(self, way: str) -> None:
         if self.describing:
             return
-        said_again = self.leg.way == way and (
-            (self.parts.endswith("wk") and self.touching) or (self.aside and self.leg.whole)
-        )
-        if said_again or (self.leg.way == way and self.leg.km is None and self.last.kind != "end"):
-            self.parts += "w"
-            return
-        if self.leg.way is not None:
-            self._close()
-        self._begin()
-        self.leg = Leg(self.leg.km, way, self.leg.origin, self.leg.goal)
+        again = (self.parts.endswith("wk") and self.touching) or (self.aside and self.leg.whole)
+        if self.leg.way != way or not (again or (self.leg.km is None and self.last.kind != "end")):
+            if self.leg.way is not None:
+                self._close()
+            self._begin()
+            self.leg = structs.replace(self.leg, way=way)
         self.parts += "w"
 
     def _begin(self) -> None:
@@ -195,9 +181,9 @@ class _Legs:
                 self._close()
                 self.leg = Leg(origin=place)
             elif leg.origin is None:
-                self.leg = Leg(leg.km, leg.way, place, leg.goal)
+                self.leg = structs.replace(leg, origin=place)
         elif self.parts and leg.goal is None and not (leg.whole and self.ended == "."):
-            self.leg = Leg(leg.km, leg.way, leg.origin, place)
+            self.leg = structs.replace(leg, goal=place)
 
     def _bracket(self, kind: str) -> None:
         if kind == "close":
@@ -268,8 +254,7 @@ class LeadsTo(Ruled, Struct, frozen=True):
 
         if recites_messages(answer):
             return self._score2(0, REPEATS, answer)
-        text = _drop_corrections(last_word(answer, tells))
-        text = trim_flood(text, _may_tell)
+        text = trim_flood(_drop_corrections(last_word(answer, tells)), _may_tell)
         if _only_quotes(text):
             return self._score2(0, "does not claim to know the way", answer)
         tellings = _split_tellings(_going_on(read(text), text), places)
@@ -321,8 +306,8 @@ def _out_of_brackets(text: str, places: Sequence[str]) -> str:
     parts, end = [], 0
     for match in RE.in_brackets.finditer(text):
         before = " ".join(plain_words(text[end : match.start()]))
-        named = [place for place in places if before.rfind(" ".join(plain_words(place))) >= 0]
-        goal = max(named, key=lambda place: before.rfind(" ".join(plain_words(place))), default="")
+        ends = {place: before.rfind(" ".join(plain_words(place))) for place in places}
+        goal = max((place for place in places if ends[place] >= 0), key=ends.__getitem__, default="")
         parts.append(f"{match[1]} to the {goal}")
         end = match.end()
     return "\n".join(parts)
@@ -430,10 +415,8 @@ def _trim_legs(legs: Sequence[Leg]) -> list[Leg]:
 
 
 def _legs_text(legs: Sequence[Leg]) -> str:
-    parts = (
-        f"{'?' if leg.km is None else f'{leg.km:g}'} km {leg.way or '?'} to {leg.goal or '?'}" for leg in legs[:20]
-    )
-    return "; ".join(parts)
+    told = ((f"{leg.km:g}" if leg.km is not None else "?", leg.way or "?", leg.goal or "?") for leg in legs[:20])
+    return "; ".join(f"{km} km {way} to {goal}" for km, way, goal in told)
 
 
 def _point_text(point: Point) -> str:
@@ -470,10 +453,9 @@ class LiesAt(Ruled, Struct, frozen=True):
         answer = self.read_last(answers)
         sentence, legs = self._conclusion(answer)
         right = len(legs) == 1 and legs[0].km == self.km and legs[0].way == self.direction
-        reason = "tells no distance with a direction"
-        if legs:
-            none = " and ".join(f"{leg.km:g} km {leg.way}" for leg in legs[:5])
-            reason = f"concludes with {none}" + ("" if right else f", not {self.km:g} km {self.direction}")
+        told = " and ".join(f"{leg.km:g} km {leg.way}" for leg in legs[:5])
+        reason = f"concludes with {told}" + ("" if right else f", not {self.km:g} km {self.direction}")
+        reason = reason if legs else "tells no distance with a direction"
         evidence = evidence_snippet(sentence if legs else answer)
         return self.standing_in(Score(float(right), reason, rule=f"{self.family}/1", evidence=evidence))
 
@@ -483,7 +465,7 @@ class LiesAt(Ruled, Struct, frozen=True):
             (sentence, legs)
             for sentence in RE.sentence_end.split(answer)
             if _may_tell(sentence)
-            and _claims_distance(sentence)
+            and _claims_distance(normalize_text(sentence))
             and (legs := [leg for leg in read_legs(sentence, places) if leg.km is not None and leg.way is not None])
         ]
         single = [(sentence, legs) for sentence, legs in pairs if len(legs) == 1]
@@ -491,9 +473,10 @@ class LiesAt(Ruled, Struct, frozen=True):
         sentence, legs = (best or pairs or [("", [])])[-1]
         start, goal = (re.escape(" ".join(plain_words(place))) or "$^" for place in self.places)
         back = rf"^\W*(?:so )?(?:the )?{start} (?:is|lies|sits)\b.*\bof (?:the )?{goal}\W*$"
-        return sentence, [_turned_leg(leg) for leg in legs] if (
-            self.follows_own_rules and re.match(back, normalize_text(sentence)) is not None
-        ) else legs
+        if self.follows_own_rules and re.match(back, normalize_text(sentence)):
+            opposite = {"north": "south", "south": "north", "east": "west", "west": "east"}
+            legs = [structs.replace(leg, way=opposite.get(leg.way or "", leg.way)) for leg in legs]
+        return sentence, legs
 
     def _concludes(self, sentence: str, places: Sequence[str]) -> bool:
         said = space_delimited(sentence)
@@ -501,13 +484,7 @@ class LiesAt(Ruled, Struct, frozen=True):
         return both or any(space_delimited(word) in said for word in _CONCLUDES)
 
 
-def _turned_leg(leg: Leg) -> Leg:
-    ways = list(UNIT)
-    return structs.replace(leg, way=ways[ways.index(leg.way) ^ 1]) if leg.way in UNIT else leg
-
-
-def _claims_distance(sentence: str) -> bool:
-    text = normalize_text(sentence)
+def _claims_distance(text: str) -> bool:
     match = RE.a_distance.search(text)
     return match is None or not doubt_about(text, Mention(*match.span(), ""))
 

@@ -31,7 +31,7 @@ from pytest_ltm._language.words import (
 )
 from pytest_ltm._model.judge_request import Judge  # noqa: TC001 - the signature of a struct names it
 from pytest_ltm._model.score import Score, Scoring, Unscored
-from pytest_ltm.evaluators._rules import LEXICON, RuleCheck, Ruled, answer_at, judge_verdict
+from pytest_ltm.evaluators._rules import LEXICON, RuleCheck, Ruled, answer_at, judge_verdict, values_at
 
 if TYPE_CHECKING:
     import re
@@ -56,9 +56,8 @@ class KnowsCurrentFacts(Ruled, Struct, frozen=True):
         answers = self.read(answers)
         parts = []
         for place, expected in enumerate(self.expected):
-            others = self.mentioned[place] if place < len(self.mentioned) else ()
             answer = answer_at(answers, place)
-            ok = prove(answer, (expected, *others)).answers(expected)
+            ok = prove(answer, (expected, *values_at(self.mentioned, place))).answers(expected)
             parts.append(RuleCheck(f"knows {expected!r}", answer, ok))
         return self.standing_in(self.share(parts, "{ok} of {of} known as they are now"))
 
@@ -86,22 +85,20 @@ class RecallsFacts(Ruled, Struct, frozen=True):
         answers = self.read(answers)
         wanted = [Recollection(text, answer_at(self.questions, place)) for place, text in enumerate(self.expected)]
         parts = [
-            _recall_part(
-                f"recalls {one.expected!r}", answer_at(answers, place), one, wanted[:place] + wanted[place + 1 :]
-            )
+            _recall_part(answer_at(answers, place), one, wanted[:place] + wanted[place + 1 :])
             for place, one in enumerate(wanted)
         ]
         return self.judged_share(parts, self.judge, "{ok} of {of} recalled")
 
 
 def _recall_part(
-    label: str, answer: str, one: Recollection, others: Sequence[Recollection], without: re.Pattern[str] | None = None
+    answer: str, one: Recollection, others: Sequence[Recollection], without: re.Pattern[str] | None = None
 ) -> RuleCheck:
     """Return whether an answer recalls one thing; a judge may be asked where it may say so in other words.
 
     `without`: what is left aside in the answer.
     """
-    text = without.sub(" ", answer) if without else answer
+    label, text = f"recalls {one.expected!r}", without.sub(" ", answer) if without else answer
     recalled = is_recalled(_claimed_of(text, one, others), one, others)
     hedged = recalled and prove(text, (one.expected,), question=one.question).state == "hedges"
     if recalled and (hedged or recites_messages(answer) or _is_hardly_a_list(text, one) or ends_in_a_list(answer)):
@@ -181,7 +178,6 @@ class RecallsSteps(Ruled, Struct, frozen=True):
 
     def _part(self, place: int, answer: str) -> RuleCheck:
         expected, question = self.expected[place], answer_at(self.questions, place)
-        label = f"recalls {expected!r}"
         if self._asks_number(place):
             # The numbers that an answer gives to steps; all its numbers, if it names none as such.
             said = list(words_with_digits(plain_words(answer)))
@@ -194,9 +190,9 @@ class RecallsSteps(Ruled, Struct, frozen=True):
             ok = (labelled or {said[place] for place in places}) == {expected} and prove(
                 answer, _numeral_mentions
             ).answers(expected) is not False
-            return RuleCheck(label, answer, ok)
+            return RuleCheck(f"recalls {expected!r}", answer, ok)
         others = [Recollection(step) for step in self.steps or self.expected if step != expected]
-        return _recall_part(label, answer, Recollection(expected, question), others, without=RE.label)
+        return _recall_part(answer, Recollection(expected, question), others, without=RE.label)
 
 
 def _numeral_mentions(text: str) -> list[Mention]:
@@ -226,9 +222,8 @@ class AppliesRule(Ruled, Struct, frozen=True):
         answers = self.read(answers)
         parts = []
         for place, expected in enumerate(self.expected):
-            offered = self.offered[place] if place < len(self.offered) else (expected,)
             answer = RE.rather_than.sub(r"\1", answer_at(answers, place))
-            ok = prove(answer, offered).answers(expected)
+            ok = prove(answer, values_at(self.offered, place) or (expected,)).answers(expected)
             parts.append(RuleCheck(f"takes {expected} in case {place + 1}", answer, ok))
         return self.standing_in(self.share(parts, "{ok} of {of} cases decided as the rule would"))
 
@@ -291,17 +286,17 @@ class RecallsJoke(Ruled, Struct, frozen=True):
         answer = self.read_last(answers)
         if not self.follows_own_rules and self.joke.lower() in answer.lower():
             return self.score(1, "the joke's text is in the answer", answer)
-        verdict, sure = self._by_rule(answer)
+        value, reason, sure = self._by_rule(answer)
+        verdict = Score(value, reason, rule=_JOKES, evidence=evidence_snippet(answer))
         if self.judge is None:
             return self.standing_in(verdict)
         jokes = "\n".join(f"- {joke}" for joke in (*self.others, self.joke))
         return verdict if sure else judge_verdict(self.judge, "jokes", answer, rule=_JOKES, joke=self.joke, jokes=jokes)
 
-    def _by_rule(self, answer: str) -> tuple[Score, bool]:
+    def _by_rule(self, answer: str) -> tuple[float, str, bool]:
+        """Return the value, the reason, and whether the rule is sure."""
         if enumerates_everything(answer):
-            return Score(
-                0.0, "lists things instead of telling a joke", rule=_JOKES, evidence=evidence_snippet(answer)
-            ), True
+            return 0.0, "lists things instead of telling a joke", True
         text = self._claimed(last_word(answer, lambda said: max(self._strengths(said)) >= _CLEAR))
         text = trim_flood(text, self._speaks_of_a_joke)
         recalled, *rivals = self._strengths(text)
@@ -311,15 +306,14 @@ class RecallsJoke(Ruled, Struct, frozen=True):
         elif recalled >= _CLEAR:
             value, reason, sure = 1.0, "recalls the joke", rival < _HINT
         elif recalled >= _HINT and rival < _HINT:
-            value, reason, sure = 0.0, _HINTED, False
+            value, reason, sure = 0.0, "only hints at the joke", False
         elif rival >= _HINT:
             value, reason, sure = 0.0, "recalls another joke", recalled < _HINT
         else:
             value, reason, sure = 0.0, "does not recall the joke", True
         if value and RE.lost.search(space_delimited(text)) and recalled < _LITERAL:
             value, reason, sure = 0.0, "remembers only part of the joke", False
-        unsure = not sure or (max(recalled, rival) < _HINT and _says_something(answer))
-        return Score(value, reason, rule=_JOKES, evidence=evidence_snippet(answer)), not unsure
+        return value, reason, sure and not (max(recalled, rival) < _HINT and _says_something(answer))
 
     def _speaks_of_a_joke(self, part: str) -> bool:
         texts = content_stems(part)
@@ -344,7 +338,6 @@ class RecallsJoke(Ruled, Struct, frozen=True):
 
 _JOKES = "jokes/2"
 _LITERAL = 2.0
-_HINTED = "only hints at the joke"
 # So many characters before a joke may deny it.
 _DENIED_FROM = 200
 
@@ -376,12 +369,11 @@ def _says_something(answer: str) -> bool:
 
 def _points_to(telling: frozenset[str] | set[str], answer: str) -> bool:
     """Return whether a sentence other than an excuse says what the joke was about, with one of those words."""
-    for sentence in split_sentences(answer):
-        texts = plain_words(sentence)
-        text = " ".join(texts)
-        if telling & set(map(word_stem, texts)) and RE.points.search(text) and not RE.shrugs.search(text):
-            return True
-    return False
+    return any(
+        telling.intersection(map(word_stem, words)) and RE.points.search(text) and not RE.shrugs.search(text)
+        for words in map(plain_words, split_sentences(answer))
+        for text in (" ".join(words),)
+    )
 
 
 # --- What a question expects, and whether an answer says it in any form of its words and numbers.

@@ -16,7 +16,7 @@ from pytest_ltm._language.refusal import tells_nothing
 from pytest_ltm._language.words import plain_words
 from pytest_ltm._model.score import Check, Scoring
 from pytest_ltm.evaluators._hygiene import day_mentions
-from pytest_ltm.evaluators._rules import LEXICON, Ruled, answer_at
+from pytest_ltm.evaluators._rules import LEXICON, Ruled, answer_at, values_at
 
 if TYPE_CHECKING:
     import re
@@ -96,8 +96,7 @@ class KnowsSources(Ruled, Struct, frozen=True):
         return max(sum(right[place] for place in places) - free, 0) / (len(places) - free)
 
     def _right(self, place: int, answers: Sequence[str]) -> bool | None:
-        kind, expected = self.asked[place], self.expected[place]
-        others = self.others[place] if place < len(self.others) else ()
+        kind, expected, others = self.asked[place], self.expected[place], values_at(self.others, place)
         about = self.picks[place] if place < len(self.picks) else -1
         picked = _chosen_option(answer_at(answers, about), self.others[about]) if about >= 0 else ""
         if kind == PICK or (about >= 0 and not picked):
@@ -108,11 +107,8 @@ class KnowsSources(Ruled, Struct, frozen=True):
         if kind == WHEN:
             return prove(answer, day_mentions).answers({day.value for day in day_mentions(normalize_text(expected))})
         if kind == OWN:
-            return (
-                ""
-                if _named_persons(answer) == {USER}
-                else _chosen_option(_blank_out(normalize_text(answer), [RE.prompts]), self.others[about])
-            ) == picked
+            own = _chosen_option(_blank_out(normalize_text(answer), [RE.prompts]), self.others[about])
+            return ("" if _named_persons(answer) == {USER} else own) == picked
         if kind == NEXT:
             return prove(answer, (expected, *others)).answers(expected)
         return (_how_sure(answer) if kind == SURE else _named_speaker(answer, (expected, *others))) == expected
@@ -148,11 +144,10 @@ def _named_speaker(answer: str, names: Sequence[str]) -> str:
 
 def _named_persons(answer: str) -> set[str]:
     """Return which of USER and AGENT an answer names as the one who said it."""
-    text = _blank_out(
-        normalize_text(last_word(answer, lambda said: bool(_said_by_mentions(normalize_text(said))))), [RE.prompts]
-    )
-    if " ".join(plain_words(text)) in _ALONE:
-        return {_ALONE[" ".join(plain_words(text))]}
+    said = last_word(answer, lambda part: bool(_said_by_mentions(normalize_text(part))))
+    text = _blank_out(normalize_text(said), [RE.prompts])
+    if alone := _ALONE.get(" ".join(plain_words(text))):
+        return {alone}
     if RE.somebody.search(text) or RE.cannot_say.search(text):
         return set()
     return {one.value for one in asserted_mentions(text, _said_by_mentions, formerly=True)}
@@ -187,12 +182,8 @@ def _how_sure(answer: str) -> str:
     ]
     levels = {one.value for one in said}
     rest = _blank_out(text, [pattern for _, pattern in kinds])
-    if (
-        not said
-        or tells_nothing(rest)
-        or RE.shrugs.match(" ".join(plain_words(text)))
-        or (len(levels) > 1 and RE.or_word.search(text))
-    ):
+    shrugs = tells_nothing(rest) or RE.shrugs.match(" ".join(plain_words(text)))
+    if not said or shrugs or (len(levels) > 1 and RE.or_word.search(text)):
         return ""
     if said[-1].value == TAKEN_BACK or (said[0].value == TAKEN_BACK and RE.at_first.search(text, said[0].end)):
         return TAKEN_BACK
