@@ -49,11 +49,13 @@ def find_mentions(text: str, names: Sequence[str]) -> list[Mention]:
     """Return where a levelled text has some names, as words in a row; a name inside a longer one is none."""
     mentions = [Mention(*spot, name) for name in dict.fromkeys(names) for spot in phrase_positions(text, name)]
     latest = sorted(mentions, key=lambda one: one.start)[-2 * _MOST :]
-    return [one for one in latest if not any(_is_longer(other, one) for other in latest)]
-
-
-def _is_longer(one: Mention, other: Mention) -> bool:
-    return one.start <= other.start and other.end <= one.end and len(one.value) > len(other.value)
+    return [
+        one
+        for one in latest
+        if not any(
+            long.start <= one.start and one.end <= long.end and len(long.value) > len(one.value) for long in latest
+        )
+    ]
 
 
 _MOST_CORRECTIONS = 8
@@ -101,11 +103,11 @@ def committed_values(reply: str, find: Callable[[str], Sequence[Mention]]) -> se
         return {alone}
     held = asserted_mentions(text, find) or _told_earlier(text, find)
     values = {mention.value for mention in held}
-    if RE.none.search(" ".join(plain_words(text))) and not any(
-        RE.decides.search(sentence_around(text, one.start, one.end)) for one in held
-    ):
+    sentences = [(one, sentence_around(text, one.start, one.end)) for one in held]
+    decides = any(RE.decides.search(sentence) for _, sentence in sentences)
+    if RE.none.search(" ".join(plain_words(text))) and not decides:
         return set()
-    if knows_not(text) and not any(_stands_alone(text, mention) for mention in held):
+    if knows_not(text) and not any(_stands_alone(text, one, sentence) for one, sentence in sentences):
         return set()
     if len(values) <= 1:
         return set() if held and all(is_alternative(text, mention) for mention in held) else values
@@ -129,13 +131,13 @@ def _decided_value(text: str, held: Sequence[Mention]) -> set[str]:
     start, said = next(iter_sentences(text), (0, ""))
     opening = [mention for mention in held if mention.start < start + len(said)]
     later = [mention for mention in held if mention not in opening]
-    if len({one.value for one in opening}) == 1 and not any(is_alternative(text, one) for one in opening):
-        rivals = {sentence_around(text, one.start, one.end) for one in later if one.value != opening[0].value}
-        again = {sentence_around(text, one.start, one.end) for one in later if one.value == opening[0].value}
-        claims_more = any(RE.commits.search(RE.doubts.sub(" ", rival)) for rival in rivals - again)
-        if RE.commits.search(said) and not claims_more:
-            return {opening[0].value}
-    return set()
+    if len({one.value for one in opening}) != 1 or any(is_alternative(text, one) for one in opening):
+        return set()
+    value = opening[0].value
+    rivals = {sentence_around(text, one.start, one.end) for one in later if one.value != value}
+    again = {sentence_around(text, one.start, one.end) for one in later if one.value == value}
+    claims_more = any(RE.commits.search(RE.doubts.sub(" ", rival)) for rival in rivals - again)
+    return {value} if RE.commits.search(said) and not claims_more else set()
 
 
 def _told_earlier(text: str, find: Callable[[str], Sequence[Mention]]) -> list[Mention]:
@@ -156,11 +158,8 @@ def asserted_mentions(text: str, find: Callable[[str], Sequence[Mention]], *, fo
         reason = doubt_about(text, mention)
         reason = "" if formerly and reason in _SINCE else reason
         link = text[end : mention.start]
-        listed = RE.listed.fullmatch(link) or (
-            RE.followed.fullmatch(link)
-            and (before != DENIES or RE.or_word.search(sentence_around(text, mention.start, mention.end)))
-        )
-        if before and listed:
+        shared = before != DENIES or RE.or_word.search(sentence_around(text, mention.start, mention.end))
+        if before and (RE.listed.fullmatch(link) or (RE.followed.fullmatch(link) and shared)):
             reason = reason or before
         if not reason:
             held.append(mention)
@@ -202,9 +201,8 @@ def doubt_about(text: str, mention: Mention, *, known: str = "") -> str:
 
 def is_alternative(text: str, mention: Mention) -> bool:
     """Tell whether a value is one of two in a levelled text: "teal or ochre", "either teal"."""
-    return bool(RE.like_or.match(text[mention.end : mention.end + 60])) or bool(
-        RE.or_before.search(text[max(0, mention.start - 60) : mention.start])
-    )
+    before, after = text[max(0, mention.start - 60) : mention.start], text[mention.end : mention.end + 60]
+    return RE.like_or.match(after) is not None or RE.or_before.search(before) is not None
 
 
 def is_retracted(text: str, mention: Mention) -> bool:
@@ -219,9 +217,8 @@ def _with_aside(text: str, mention: Mention) -> str:
     return " ".join((*clause_around(text, mention.start, mention.end), aside[0] if aside else ""))
 
 
-def _stands_alone(text: str, mention: Mention) -> bool:
+def _stands_alone(text: str, mention: Mention, said: str) -> bool:
     """Tell whether the sentence of a mention says something to the question, though the reply does not know."""
-    said = sentence_around(text, mention.start, mention.end)
     rest = said.replace(text[mention.start : mention.end], " ")
     return RE.still.search(" ".join(plain_words(said))) is not None or not plain_words(rest)
 
@@ -237,12 +234,10 @@ def _last_line(text: str, find: Callable[[str], Sequence[Mention]]) -> str:
 
 def _value_alone(line: str, find: Callable[[str], Sequence[Mention]]) -> str:
     result = list(find(line))
-    rest = line[: result[0].start] + line[result[0].end :] if len(result) == 1 else line
-    return (
-        result[0].value
-        if len(result) == 1 and plain_words(rest) in ([], ["answer"], ["option"], ["final", "answer"])
-        else ""
-    )
+    if len(result) != 1:
+        return ""
+    rest = plain_words(line[: result[0].start] + line[result[0].end :])
+    return result[0].value if rest in ([], ["answer"], ["option"], ["final", "answer"]) else ""
 
 
 # Shorter words are hardly misspelt: they are others.

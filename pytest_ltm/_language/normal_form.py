@@ -57,9 +57,7 @@ _PAIRS = (
     ("[", "]"),
     ("<<", ">>"),
 )
-_KEYS = frozenset(
-    ("answer", "response", "reply", "final_answer", "output", "result", "text", "message", "content", "value")
-)
+_KEYS = ("answer", "response", "reply", "final_answer", "output", "result", "text", "message", "content", "value")
 
 
 def _strip_frame(text: str) -> str:
@@ -128,11 +126,8 @@ def _strip_pair(text: str) -> str:
 def _strip_label(text: str) -> str:
     for pattern in (RE.heading, RE.prefix):
         match = pattern.match(text)
-        if (
-            match
-            and _consists_of(next(filter(None, match.groups())), LEXICON.words("roles"))
-            and text[match.end() :].strip()
-        ):
+        label = next(filter(None, match.groups())) if match else ""
+        if match and text[match.end() :].strip() and _consists_of(label, LEXICON.words("roles")):
             text = text[match.end() :]
     return text
 
@@ -185,11 +180,9 @@ def _without_openings(text: str) -> str:
 
 def _is_opening(part: str) -> bool:
     spoken = _simple_words(part).split()
-    if part.endswith(",") and len(spoken) > 1:
-        return False
-    return _consists_of(part, LEXICON.words("opening words")) and any(
-        word in LEXICON.words("opening cues") for word in spoken
-    )
+    several = part.endswith(",") and len(spoken) > 1
+    has_cue = not LEXICON.words("opening cues").isdisjoint(spoken)
+    return has_cue and not several and _consists_of(part, LEXICON.words("opening words"))
 
 
 def _simple_words(part: str) -> str:

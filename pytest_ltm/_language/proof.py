@@ -5,6 +5,7 @@ A proof never knows which value is expected. What it cannot prove it leaves uncl
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
@@ -38,7 +39,8 @@ from pytest_ltm._language.refusal import only_offers_example, tells_nothing
 from pytest_ltm._language.words import STOP_WORDS, is_english, plain_words, word_stem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    import re
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     Finder = Callable[[str], Sequence[Mention]]
 
@@ -178,12 +180,10 @@ def _by_shape(  # noqa: C901, PLR0911 - as above
     if opening := _opening(text, named):
         return Proof("asserts", "begins with it", opening)
     spots = sorted((one.start, one.end) for one in named)
-    if all(not text[first[1] : second[0]].strip() for first, second in pairwise(spots)):
+    links = [text[first[1] : second[0]] for first, second in pairwise(spots)]
+    if not any(map(str.strip, links)):
         return Proof("unclear", "names two in one", possible=frozenset(values))
-    if len(short_items(text)) > _FEW_ITEMS or all(
-        second[0] - first[1] < _NEAR and RE.row.fullmatch(text[first[1] : second[0]])
-        for first, second in pairwise(spots)
-    ):
+    if len(short_items(text)) > _FEW_ITEMS or all(len(link) < _NEAR and RE.row.fullmatch(link) for link in links):
         return Proof("hedges", SEVERAL)
     if RE.hedges.search(text):
         return Proof("hedges", "hedges between several")
@@ -207,13 +207,10 @@ def _prove_single(text: str, named: Sequence[Mention], doubts: Sequence[str], qu
     sure = not any(doubts) and not RE.negates.search(text) and not RE.choice.search(text) and not tells_nothing(text)
     if len(rest) <= _FEW_WORDS and sure:
         return Proof("asserts", "says it alone", value)
-    if all(doubts) and OTHERS not in doubts:
-        return (
-            Proof("refuses", doubts[0])
-            if doubts[0] == DENIES
-            else Proof("unclear", doubts[0], possible=frozenset((value,)))
-        )
-    return Proof("unclear", "names it", possible=frozenset((value,)))
+    doubted = all(doubts) and OTHERS not in doubts
+    if doubted and doubts[0] == DENIES:
+        return Proof("refuses", DENIES)
+    return Proof("unclear", doubts[0] if doubted else "names it", possible=frozenset((value,)))
 
 
 def _is_choice(text: str, named: Sequence[Mention], value: str = "") -> bool:
@@ -256,11 +253,10 @@ def _prove_conclusion(text: str, named: Sequence[Mention], answer: str = "") -> 
         inside = {one.value for one in named if match.start() <= one.start and one.end <= match.end()}
         if len(inside) == 1 and not RE.negates.search(match[0]) and not is_told(answer, match[0]):
             (value,) = inside
-            last = match.end() >= max(one.end for one in named)
-            possible = frozenset((value, max(named, key=lambda one: one.end).value))
-            return (
-                Proof("asserts", "concludes with it", value) if last else Proof("unclear", SEVERAL, possible=possible)
-            )
+            last = max(named, key=lambda one: one.end)
+            if match.end() >= last.end:
+                return Proof("asserts", "concludes with it", value)
+            return Proof("unclear", SEVERAL, possible=frozenset((value, last.value)))
     return None
 
 
@@ -302,54 +298,41 @@ def _keeps_sign(text: str, one: Mention) -> bool:
     """Return whether a value is followed by the sign with which it ends, and by no other: C++, A-."""
     wanted = RE.sign.findall(one.value[-2:])[-1:]
     sign = RE.sign.match(text, one.end)
-    if not wanted and (sign is None or (sign[0] == "-" and len(one.value) > _LONGEST_GRADE)):
-        return True
-    return sign is not None and [sign[0]] == wanted
+    if sign is None:
+        return not wanted
+    return [sign[0]] == wanted or (not wanted and sign[0] == "-" and len(one.value) > _LONGEST_GRADE)
 
 
 def loose_mentions(text: str, values: Sequence[str]) -> list[Mention]:
     """Return where a levelled text has values in other forms."""
-    tokens = [(match.start(), match.end(), match[0]) for match in RE.token.finditer(text)]
+    tokens = list(RE.token.finditer(text))
     known = {"".join(plain_words(value)) for value in values}
     matching_values = [one for value in values for one in _loose_mentions(tokens, value, known)]
     return sorted(matching_values, key=lambda one: one.start)
 
 
-def _loose_mentions(tokens: Sequence[tuple[int, int, str]], value: str, known: Collection[str]) -> list[Mention]:
+def _loose_mentions(tokens: Sequence[re.Match[str]], value: str, known: Collection[str]) -> Iterator[Mention]:
     every, bare = plain_words(value), telling_words(value)
     glued = "".join(every)
-    sizes = {len(bare), len(every), 1, 2, 3} if glued else set()
-    mentions = []
-    for size in sizes:
+    apart = {len(every), 1, 2} | ({len(bare), 3} if any(map(str.isdigit, glued)) else set())
+    for size in {len(bare), len(every), 1, 2, 3} if glued else ():
         for place in range(len(tokens) - size + 1):
             part = tokens[place : place + size]
-            spelled = [word for _, _, word in part]
-            joined = "".join(spelled) == glued and (
-                size in (len(every), 1) or any(map(str.isdigit, glued)) or size == 2
-            )
-            alike = (
-                size == len(bare)
-                and "".join(spelled) not in known
-                and all(
-                    _is_alike(word, meant, is_name=value[:1].isupper())
-                    for word, meant in zip(spelled, bare, strict=True)
-                )
-            )
+            spelled = [token[0] for token in part]
+            joined = "".join(spelled)
+            alike = size == len(bare) and joined not in known and all(map(partial(_is_alike, value), spelled, bare))
             number = glued.isdecimal() and "".join(words_with_digits(spelled)) == glued
-            if joined or alike or number:
-                mentions.append(Mention(part[0][0], part[-1][1], value))
-    return mentions
+            if (joined == glued and size in apart) or alike or number:
+                yield Mention(part[0].start(), part[-1].end(), value)
 
 
-def _is_alike(word: str, meant: str, *, is_name: bool) -> bool:
-    """Return whether a word may be meant as another; a word with a digit is a code, and a name has no plural."""
+def _is_alike(value: str, word: str, meant: str) -> bool:
+    """Return whether a word may be meant as one of a value; a word with a digit is a code, and a name has no plural."""
     if word == meant or any(map(str.isdigit, word + meant)):
         return word == meant
-    return (
-        word != meant + "s" and is_misspelt(word, meant)
-        if is_name
-        else word_stem(word) == word_stem(meant) or is_misspelt(word, meant)
-    )
+    if value[:1].isupper():
+        return word != meant + "s" and is_misspelt(word, meant)
+    return word_stem(word) == word_stem(meant) or is_misspelt(word, meant)
 
 
 # --- Where nothing is to be told.

@@ -60,13 +60,10 @@ _APART = 24
 def read_quantities(text: str) -> list[Quantity]:
     """Return the quantities of a text, in the order in which they stand there; lengths of several parts come last."""
     plain = write_digits(text)
-    result = [*_clock_quantities(plain), *_day_quantities(plain)]
-    amounts = [
-        one
-        for one in (*_amount_quantities(plain), *_worded_quantities(plain))
-        if not any(other.start <= one.start < other.end for other in result)
-    ]
-    ordered = sorted([*result, *amounts], key=lambda one: one.start)
+    times = [*_clock_quantities(plain), *_day_quantities(plain)]
+    amounts = (*_amount_quantities(plain), *_worded_quantities(plain))
+    apart = [one for one in amounts if not any(time.start <= one.start < time.end for time in times)]
+    ordered = sorted([*times, *apart], key=lambda one: one.start)
     return [*ordered, *_length_quantities(ordered)]
 
 
@@ -230,20 +227,19 @@ def canonical_values(text: str, *, like: str = "") -> str:
     text = RE.instant.sub(r"\1" if ":" not in like else r"\1 \2", text)
     text = RE.comma.sub(lambda match: f"{(match[1] or match[3]).replace('.', '')}.{match[2] or match[4]}", text)
     text = RE.fraction.sub(lambda match: f"{match[1] or 0}{_FRACTIONS[match[2]]}", text)
-    text = RE.ratio.sub(
-        lambda match: f"{int(match[1] or 0) + int(match[2]) / int(match[3]):g}" if match[2] < match[3] else match[0],
-        text,
-    )
+    text = RE.ratio.sub(_decimal_ratio, text)
     text = RE.times.sub(r"\1 times", text)
     text = RE.hour.sub(lambda match: str(ONES.index(match[0].lower())), text)
-    text = RE.compound.sub(
-        lambda match: str(NUMBERS[match[1].lower()] + NUMBERS.get((match[2] or "").lower(), 0)), text
-    )
+    text = RE.compound.sub(lambda match: str(sum(NUMBERS[word.lower()] for word in filter(None, match.groups()))), text)
     if re.search(r"\bk(?:m|ilomet)", like):
         text = RE.short_kilometers.sub(r"\1 km", text)
     if RE.value_lap.fullmatch(like):
         text = RE.long_time.sub(_lap_time, text)
     return text
+
+
+def _decimal_ratio(match: re.Match[str]) -> str:
+    return f"{int(match[1] or 0) + int(match[2]) / int(match[3]):g}" if match[2] < match[3] else match[0]
 
 
 def _lap_time(match: re.Match[str]) -> str:
@@ -263,12 +259,8 @@ def distinguishing_signs(text: str) -> frozenset[str]:
 def differs_in_sign(text: str, expected: str) -> bool:
     """Return whether an answer has a word of the expected one with another sign: C# for C++."""
     mine, theirs = distinguishing_signs(expected), distinguishing_signs(text)
-    if not mine or mine & theirs:
-        return False
-    return all(
-        re.sub(r"[+#-]+$", "", one) in {*plain_words(text), *(re.sub(r"[+#-]+$", "", other) for other in theirs)}
-        for one in mine
-    )
+    bare = {*plain_words(text), *(other.rstrip("+#-") for other in theirs)}
+    return bool(mine) and mine.isdisjoint(theirs) and all(one.rstrip("+#-") in bare for one in mine)
 
 
 # --- Whether two short texts are one value.
@@ -278,19 +270,13 @@ _MOST_INITIALS = 6
 
 def is_same_value(reply: str, expected: str) -> bool:
     """Return whether an answer is the expected value and nothing else, in whatever form."""
-    if distinguishing_signs(reply) != distinguishing_signs(expected) or not same_amounts(
-        canonical_values(reply, like=expected), canonical_values(expected)
-    ):
+    if distinguishing_signs(reply) != distinguishing_signs(expected):
         return False
-    mine, theirs = (_core_words(text) for text in (expected, reply))
-    if not mine or not theirs:
+    if not same_amounts(canonical_values(reply, like=expected), canonical_values(expected)):
         return False
-    joined = "".join(mine), "".join(theirs)
-    return (
-        joined[0] == joined[1]
-        or RE.umlauts.sub("", joined[0]) == RE.umlauts.sub("", joined[1])
-        or _is_short_for(reply, expected)
-    )
+    mine, theirs = ("".join(_core_words(text)) for text in (expected, reply))
+    same = RE.umlauts.sub("", mine) == RE.umlauts.sub("", theirs)
+    return bool(mine and theirs) and (same or _is_short_for(reply, expected))
 
 
 def _core_words(text: str) -> list[str]:

@@ -62,8 +62,7 @@ def copies_message(reply: str, message: str) -> bool:
 
 def is_told(reply: str, part: str) -> bool:
     """Tell whether a message, told before the reply, has all words of a part of it in a row."""
-    words = f" {' '.join(plain_words(part))} "
-    return isinstance(reply, ToldReply) and any(words in f" {' '.join(plain_words(text))} " for text in reply.told)
+    return isinstance(reply, ToldReply) and any(space_delimited(part) in space_delimited(text) for text in reply.told)
 
 
 @lru_cache(maxsize=8)
@@ -83,13 +82,10 @@ def _rows_of(text: str) -> Iterator[tuple[str, ...]]:
 
 def copies_user(reply: str, values: Sequence[str]) -> bool:
     """Tell whether a reply names one of the values in a sentence that only the user would say: "my pet is a gecko"."""
-    lines = (f" {' '.join(plain_words(part))} " for part in RE.lines.split(normalize_text(RE.quoted.sub(" ", reply))))
-    named = [f" {' '.join(plain_words(value))} " for value in values]
-    return any(
-        RE.first_person.search(part) and not RE.of_the_user.search(part) and not RE.remembers.search(part)
-        for part in lines
-        if any(value in part for value in named)
-    )
+    lines = map(space_delimited, RE.lines.split(normalize_text(RE.quoted.sub(" ", reply))))
+    named = list(map(space_delimited, values))
+    copied = (part for part in lines if any(value in part for value in named))
+    return any(RE.first_person.search(part) and not _of_an_assistant(part) for part in copied)
 
 
 def _of_a_user(part: str) -> bool:
@@ -97,9 +93,11 @@ def _of_a_user(part: str) -> bool:
     if part.rstrip(' "').endswith("?"):
         asked = " ".join(plain_words(part.rpartition(":")[2]))  # "Just checking: what is it?"
         return RE.asks.search(asked) is not None and not RE.offers.search(asked)
-    if RE.orders.search(none):
-        return True
-    return bool(RE.of_itself.search(none)) and not RE.of_the_user.search(none) and not RE.remembers.search(none)
+    return bool(RE.orders.search(none)) or bool(RE.of_itself.search(none) and not _of_an_assistant(none))
+
+
+def _of_an_assistant(part: str) -> bool:
+    return RE.of_the_user.search(part) is not None or RE.remembers.search(part) is not None
 
 
 _LONG_LIST = 40

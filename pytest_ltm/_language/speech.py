@@ -32,13 +32,8 @@ def speech(reply: str, *, tags: Sequence[str] = ()) -> str:
 def _strip_hidden(text: str, *, own: Collection[str]) -> str:
     if not RE.may_be_marked.search(text):
         return text
-    for part in (
-        _final_channel,
-        partial(_without_blocks, own=own),
-        _without_details,
-        _without_sections,
-        _without_calls,
-    ):
+    blocks = partial(_without_blocks, own=own)
+    for part in (_final_channel, blocks, _without_details, _without_sections, _without_calls):
         kept = part(text)
         text = kept if kept == text else kept.strip()
     return text
@@ -72,12 +67,9 @@ def _fold_tag_name(name: str) -> str:
 def _iter_marks(text: str, own: Collection[str]) -> Iterator[Mark]:
     for match in RE.mark.finditer(text):
         start, end = match.span()
-        if (
-            _PAIRED.get(match["open"], match["close"]) != match["close"]
-            or text[start - 1 : start] == text[end : end + 1] == "`"
-        ):
-            continue
-        yield _classify_mark(match, own)
+        is_code = text[start - 1 : start] == text[end : end + 1] == "`"
+        if not is_code and _PAIRED.get(match["open"], match["close"]) == match["close"]:
+            yield _classify_mark(match, own)
 
 
 def _classify_mark(match: re.Match[str], own: Collection[str]) -> Mark:
@@ -163,9 +155,8 @@ def _preface_spans(text: str, marks: Sequence[Mark]) -> list[tuple[int, int]]:
     if text[:start].strip() or not rest or len(text[start : closing.start].split()) < _FEWEST_WORDS:
         return []
     follows = RE.mark.match(rest)
-    if follows and _classify_mark(follows, ()).kind == "unknown":
-        return []
-    return [(start, closing.end)]
+    strange = follows is not None and _classify_mark(follows, ()).kind == "unknown"
+    return [] if strange else [(start, closing.end)]
 
 
 def _without_tokens(text: str, spans: Sequence[tuple[int, int]], tokens: Iterable[Mark]) -> str:
@@ -304,9 +295,8 @@ def _is_call(value: Any) -> bool:
         return bool(value) and all(map(_is_call, value))
     if not isinstance(value, dict):
         return False
-    if len(value) == 1 and (
-        inner := next((value[key] for key in ("tool_calls", "tool_call", "function_call") if key in value), None)
-    ):
+    inner = next((value[key] for key in ("tool_calls", "tool_call", "function_call") if key in value), None)
+    if len(value) == 1 and inner:
         return _is_call(inner)
     if isinstance(value.get("function"), dict):
         return _is_call(value["function"]) and value.keys() <= _REST | {"function"}

@@ -74,38 +74,29 @@ def amount_ruling(gold: Gold, question: str, end: str, *, forgiving: bool) -> Ru
         named = _ruling_on_amount(gold, question, text, answer)
         return Ruling("unscored", "says that it cannot tell, and names it") if doubts else named
     if not held:
-        return _ruling_on_rejection(set(stances.values()))
-    aside = holds_amounts(gold.amounts, said) and not holds_amounts(
-        gold.amounts, [one for one in every if one not in said]
-    )
+        worst = min(stances.values(), key=lambda stance: (stance not in FINAL, stance))
+        return Ruling("no" if worst in FINAL else "unscored", f"names an amount, and {worst}")
+    unsaid = [one for one in every if one not in said]
+    aside = holds_amounts(gold.amounts, said) and not holds_amounts(gold.amounts, unsaid)
     left_open = any(why == OPEN and holds_amounts(gold.amounts, [one]) for one, why in stances.items())
     settles = len(distinct_amounts(answer)) == 1 and aside and len(end) <= SHORT and not left_open
-    spans = any(_spans_amount(pair, one) for pair in amount_ranges(text, said) for (one, *_) in gold.amounts)
+    spans = any(
+        {first.unit, last.unit} <= {one.unit, ""} and first.value <= one.value <= last.value
+        for first, last in amount_ranges(text, said)
+        for (one, *_) in gold.amounts
+    )
     if spans and not hit:
         return Ruling("no", "names a range")
     return _near_miss(gold, answer, ambiguous=spans or (hit and not settles), forgiving=forgiving)
-
-
-def _ruling_on_rejection(stances: set[str]) -> Ruling:
-    worst = sorted(stances & FINAL) or sorted(stances)
-    return Ruling("no" if worst[0] in FINAL else "unscored", f"names an amount, and {worst[0]}")
 
 
 def _no_amount(gold: Gold, end: str, every: Sequence[Quantity]) -> Ruling:
     """Return the ruling on an answer without an amount of the kind that is expected; "one" alone counts nothing."""
     if refuses_answer(end) or (every and refuses_answer(write_digits(end))):
         return CANNOT_TELL
-    vague = (
-        not every and len(end) <= MAX_BRIEF_ANSWER and all(one.value != 1 for parts in gold.amounts for one in parts)
-    )
-    vague = vague and not any(word in DAY_ORDINALS for word in plain_words(end))
+    vague = not every and len(end) <= MAX_BRIEF_ANSWER and DAY_ORDINALS.keys().isdisjoint(plain_words(end))
+    vague = vague and all(one.value != 1 for parts in gold.amounts for one in parts)
     return Ruling("no", "names no amount") if vague else _OTHER_KIND
-
-
-def _spans_amount(pair: tuple[Quantity, Quantity], one: Quantity) -> bool:
-    """Return whether an amount lies in a range of its unit."""
-    first, last = pair
-    return {first.unit, last.unit} <= {one.unit, ""} and first.value <= one.value <= last.value
 
 
 def _ruling_on_amount(gold: Gold, question: str, text: str, answer: Sequence[Quantity]) -> Ruling:
@@ -217,9 +208,7 @@ def _ruling_on_times(expected: Readings, times: Sequence[Readings], every: Seque
         return Ruling("unscored", "names the time, and doubts") if doubt else Ruling("yes", "names the time")
     if right:
         return Ruling("no", SEVERAL) if RE.time_or.search(text) else Ruling("unscored", "names the time among others")
-    if any(
-        _fits_within(reading, expected) for one in (*times, *every[: len(every) * (times != every)]) for reading in one
-    ):
+    if any(_fits_within(reading, expected) for one in (*times, *every) for reading in one):
         return Ruling("unscored", "names the time on the way, or in figures that can be read in two ways")
     met = [one for other in times for one in other if any(one.shared(whole) for whole in expected)]
     if not met:

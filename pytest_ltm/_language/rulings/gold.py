@@ -148,9 +148,9 @@ def answering_quantities(gold: Gold, question: str, end: str, text: str) -> list
     """
     every = read_quantities(text)
     units = {one.unit for parts in gold.amounts for one in parts}
-    whole = [
-        one for one in every if not any(_is_part(one, other) for other in every) and not _is_label(question, text, one)
-    ]
+    lengths = [one for one in every if one.unit == "minutes"]
+    parts_of = [one for one in every if any(one.unit != "minutes" and of.start <= one.start < of.end for of in lengths)]
+    whole = [one for one in every if one not in parts_of and not _is_label(question, text, one)]
     same = [one for one in whole if "" in units or any(is_comparable(one.unit, unit) for unit in units)]
     bare = [one for one in whole if not one.unit]
     pool = [*same, *(one for one in bare if RE.result.fullmatch(text, one.start - 2))] if same else bare
@@ -173,15 +173,12 @@ def settled_amounts(text: str, held: Sequence[Quantity], *, known: str) -> Seque
     inside = [match.span() for match in RE.brackets.finditer(text)]
     bare = [one for one in held if not any(start < one.start < end for start, end in inside)] or held
     plain = [one for one in bare if not _is_aside(text, one, known)] or bare
-    marked = [one for one in plain if _is_final(text, one)]
+    totals = [one for one in held if _is_final(text, one)]
+    marked = [one for one in plain if one in totals]
     if len(distinct_amounts(marked)) == 1:
         return marked
-    if (
-        len(distinct_amounts(plain)) > 1
-        and len(distinct_amounts(totals := [one for one in held if _is_final(text, one)])) == 1
-    ):
-        return totals
-    return plain
+    settles = len(distinct_amounts(plain)) == 1 or len(distinct_amounts(totals)) != 1
+    return plain if settles else totals
 
 
 def _asked_line(text: str, held: Sequence[Quantity], known: str) -> Sequence[Quantity]:
@@ -206,21 +203,16 @@ def is_at_another_rate(text: str, one: Quantity, known: str) -> bool:
 
 def _is_aside(text: str, one: Quantity, known: str) -> bool:
     before, after = text[max(0, one.start - 60) : one.start], text[one.end : one.end + 50]
-    if is_at_another_rate(text, one, known):
-        return True
-    for result in (RE.aside_before.search(before), RE.aside_after.match(after)):
-        if result and not any(word in known for word in plain_words(result[0])[:1]):
-            return True
-    return False
+    asides = filter(None, (RE.aside_before.search(before), RE.aside_after.match(after)))
+    beginnings = (plain_words(aside[0])[:1] for aside in asides)
+    return is_at_another_rate(text, one, known) or not all(any(word in known for word in some) for some in beginnings)
 
 
 def amount_ranges(text: str, pool: Sequence[Quantity]) -> Iterator[tuple[Quantity, Quantity]]:
     """Yield the two ends of each range, or choice of two, that one of the amounts belongs to."""
     ordered = sorted(read_quantities(text), key=lambda one: one.start)
     for one, other in pairwise(ordered):
-        if one not in pool and other not in pool:
-            continue
-        if CHANGED.search(text[max(0, one.start - _AGO) : one.start]):
+        if (one not in pool and other not in pool) or CHANGED.search(text[max(0, one.start - _AGO) : one.start]):
             continue
         between = text[: one.start].endswith("between ")
         if between or (one.end <= other.start and RE.between.fullmatch(text[one.end : other.start])):
@@ -241,13 +233,12 @@ def _counted_numbers(question: str, text: str, pool: Sequence[Quantity]) -> list
     if counted is None:
         return list(pool)
     asked = counted[1].split()
-    word = next((word for word in asked if unit_of(word)), asked[-1])
-    if unit := unit_of(word):
+    if unit := next(filter(None, map(unit_of, asked)), ""):
         return [one for one in pool if not one.unit or is_comparable(one.unit, unit)]
+    thing = word_stem(asked[-1])
     bare = [one for one in pool if not one.unit]
-    things = [one for one in bare if word_stem(word) in _next_stems(text, one) or _is_final(text, one)]
-    # Where a text speaks of only one such thing: "one" alone counts nothing.
-    thing = word_stem(word)
+    things = [one for one in bare if thing in _next_stems(text, one) or _is_final(text, one)]
+    # where a text speaks of only one such thing: "one" alone counts nothing
     matches = re.finditer(rf"\b(?:only|just) (?:one|a single) (?:\w+ ){{0,2}}{re.escape(thing)}", text)
     return [*things, *[Quantity(1, "", one.start(), one.end()) for one in matches]] or bare
 
@@ -262,10 +253,6 @@ def _measured_amounts(question: str, text: str, pool: Sequence[Quantity]) -> lis
 def _is_final(text: str, one: Quantity) -> bool:
     before, after = text[max(0, one.start - 80) : one.start], text[one.end : one.end + 40]
     return RE.final_before.search(before) is not None or RE.final_after.match(after) is not None
-
-
-def _is_part(one: Quantity, other: Quantity) -> bool:
-    return one.unit != other.unit == "minutes" and other.start <= one.start < other.end
 
 
 def _is_year(one: Quantity) -> bool:

@@ -97,9 +97,7 @@ def choice_ruling(gold: Gold, question: str, end: str, *, refused: bool) -> Ruli
     if named is None and RE.either.search(normalize_text(end)):
         return Ruling("no", SEVERAL)
     if refused:
-        return (
-            CANNOT_TELL if not _shared_part(right, content_stems(end)) else Ruling("unscored", "names it, and doubts")
-        )
+        return _DOUBTS if _shared_part(right, content_stems(end)) else CANNOT_TELL
     ordered = set(_order_winners(right, wrong, question, end))
     winners: set[bool | None] = {opening} if opening is not None else {*ordered} or {named}
     if len(winners) > 1:
@@ -133,10 +131,8 @@ def _order_winners(right: frozenset[str], wrong: frozenset[str], question: str, 
     wants_first = bool(RE.first.search(asked))
     if wants_first == bool(RE.last.search(asked)):
         return
-    for part in split_sentences(normalize_text(end)):
-        earlier = _is_earlier(right, wrong, part)
-        if earlier is not None:
-            yield earlier == wants_first
+    order = (_is_earlier(right, wrong, part) for part in split_sentences(normalize_text(end)))
+    yield from (earlier == wants_first for earlier in order if earlier is not None)
 
 
 def _is_earlier(right: frozenset[str], wrong: frozenset[str], sentence: str) -> bool | None:
@@ -145,10 +141,8 @@ def _is_earlier(right: frozenset[str], wrong: frozenset[str], sentence: str) -> 
         return _order_of_pair(right, wrong, opening[2], opening[3], swapped=opening[1] in ("before", "prior to"))
     for pattern, swapped in ((RE.before, False), (RE.after, True)):
         for match in pattern.finditer(sentence):
-            ordered = _order_of_pair(
-                right, wrong, sentence[: match.start()], RE.clauses.split(sentence[match.end() :])[0], swapped=swapped
-            )
-            if ordered is not None:
+            before, after = sentence[: match.start()], RE.clauses.split(sentence[match.end() :])[0]
+            if (ordered := _order_of_pair(right, wrong, before, after, swapped=swapped)) is not None:
                 return ordered
     for clause in RE.clauses.split(sentence):
         named = _names_one(right, wrong, clause, least=_ANY)
@@ -159,10 +153,8 @@ def _is_earlier(right: frozenset[str], wrong: frozenset[str], sentence: str) -> 
 
 def _order_of_pair(right: frozenset[str], wrong: frozenset[str], left: str, rest: str, *, swapped: bool) -> bool | None:
     """Return whether the right thing is left of a word of order, and the wrong one behind it; None if neither is so."""
-    stems = [content_stems(part) for part in (left, rest)]
-    leans = [
-        bool(_shared_part(right, stem)) - bool(_shared_part(wrong, stem)) for stem in stems
-    ]  # 1: only the right one's words
+    # 1: only the right one's words
+    leans = [bool(right & stems) - bool(wrong & stems) for stems in map(content_stems, (left, rest))]
     return None if 0 in leans or leans[0] == leans[1] else (leans[0] > 0) != swapped
 
 
@@ -176,25 +168,20 @@ def order_ruling(gold: Gold, end: str, *, refused: bool) -> Ruling:
     """Return the ruling on an answer that should name things in an order."""
     if refused:
         return CANNOT_TELL
-    # For each thing of the order the stems that no other has; empty if one has none.
+    # for each thing of the order the stems that no other has; empty if one has none
     items = [content_stems(part) for part in RE.items.split(normalize_text(gold.texts[0])) if part.strip()]
     keys = [item - frozenset().union(*(other for other in items if other is not item)) for item in items]
     keys = keys if all(keys) and _FEWEST <= len(keys) <= _MOST_ITEMS else []
     segments = [content_stems(part) if part.strip() else frozenset() for part in RE.items.split(normalize_text(end))]
     if not keys or RE.turned.search(normalize_text(end)):
         return Ruling("unscored", "an order of events")
-    numbers = [_last_part_naming(key, segments) for key in keys]
-    if None in numbers or len(set(numbers)) < len(numbers):
+    places = [[n for n, part in enumerate(segments) if len(key & part) >= _MOST * len(key)] for key in keys]
+    numbers = [number for number, *others in filter(None, places) if not others]
+    if len(set(numbers)) < len(keys):
         return Ruling("unscored", "an order of events, not all of them named")
-    if numbers == sorted(numbers, key=lambda place: place or 0):
+    if numbers == sorted(numbers):
         return Ruling("yes", "names them in the order")
     return Ruling("no", "names them in another order")
-
-
-def _last_part_naming(key: frozenset[str], segments: Sequence[frozenset[str]]) -> int | None:
-    """Return the number of the last part of the answer that names a thing: the order stands in the end."""
-    places = [number for number, part in enumerate(segments) if len(key & part) >= _MOST * len(key)]
-    return places[0] if len(places) == 1 else None
 
 
 # --- Answers that should name something in words: whether they have the words that matter.
@@ -225,7 +212,8 @@ def phrase_ruling(  # noqa: PLR0911 - one rule, one line
     share = len(new & content_stems(end)) / len(new)
     is_sentence = len(plain_words(gold.texts[0])) > _LONG
     if share >= (_NEARLY_ALL if is_sentence else 1):
-        return _worded_ruling(gold, question, end, refused=refused)
+        doubt = doubt_of([_strip_article(gold.texts[0])], question, end)
+        return _doubted_ruling("has its words", doubt, gold, unsure=refused)
     ruling = in_other_words(gold.texts[0], question, end, full=True)
     if ruling and (ruling.verdict == "yes" or len(hypothesis) <= SHORT):
         return ruling
@@ -258,29 +246,17 @@ def _strip_article(wording: str) -> str:
 def _named_ruling(gold: Gold, question: str, end: str, spots: Sequence[tuple[int, int]]) -> Ruling:
     """Return the ruling on an answer in which the expected words stand in a row."""
     text = normalize_text(end)
+    refused = refuses_answer(text[sentence_start(text, max(spots)[0]) :])
+    hedged = not HEDGED.search(gold.whole) and all(HEDGED.search(sentence_around(text, *spot)) for spot in spots)
     doubt = doubt_of([_strip_article(wording) for wording in gold.texts], question, end)
+    return _doubted_ruling("names it", doubt, gold, unsure=refused or hedged)
+
+
+def _doubted_ruling(named: str, doubt: str, gold: Gold, *, unsure: bool) -> Ruling:
     if doubt in FINAL:
         return Ruling("no", doubt)
-    if refuses_answer(text[sentence_start(text, max(spots)[0]) :]):
-        return _DOUBTS
-    if not HEDGED.search(gold.whole) and all(HEDGED.search(sentence_around(text, *spot)) for spot in spots):
-        return _DOUBTS
-    return _doubted_ruling("names it", doubt, gold)
-
-
-def _worded_ruling(gold: Gold, question: str, end: str, *, refused: bool) -> Ruling:
-    """Return the ruling on an answer that has the expected words in another order."""
-    doubt = doubt_of([_strip_article(gold.texts[0])], question, end)
-    if doubt in FINAL:
-        return Ruling("no", doubt)
-    if refused:
-        return _DOUBTS
-    return _doubted_ruling("has its words", doubt, gold)
-
-
-def _doubted_ruling(named: str, doubt: str, gold: Gold) -> Ruling:
-    if not doubt:
-        return Ruling("yes", named)
+    if unsure or not doubt:
+        return _DOUBTS if unsure else Ruling("yes", named)
     names = [part for part in LISTED.split(gold.texts[0]) if part.strip()]
     too_many = doubt == MANY and all(RE.name.match(part) for part in names)
     return Ruling("no" if too_many else "unscored", f"{named}, and {doubt}")

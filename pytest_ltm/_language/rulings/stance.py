@@ -79,21 +79,14 @@ def unknown_names(question: str, gold: str, text: str) -> frozenset[str]:
     return frozenset(word for word in map(str.lower, re.findall(r"\b[A-Z][a-z]+\b", text)) if word not in known)
 
 
-def _is_owner(wordings: Sequence[str], text: str) -> bool:
-    """Return whether an answer names only something of the expected one: "the library's café"."""
+def _is_part_of_it(wordings: Sequence[str], question: str, text: str) -> bool:
+    """Return whether an answer names only something of the expected one ("the library's café"), or it in a list."""
     last = {plain_words(wording)[-1] for wording in wordings if plain_words(wording)}
     ends = [match[1] for one in last for match in re.finditer(rf"\b{re.escape(one)}(['\u2019]s \w|\b)", text.lower())]
-    return bool(ends) and all(ends)
-
-
-def _is_one_of_names(wording: str, text: str) -> bool:
-    """Return whether an answer has one expected name in a list of three or more."""
-    row = RE.listed.search(text)
-    return (
-        row is not None
-        and not re.search(r",|;|&|\band\b|\bor\b", wording)
-        and bool(phrase_positions(normalize_text(row[0]), wording))
-    )
+    if ends and all(ends) and not question.lower().startswith("whose"):
+        return True
+    row = None if re.search(r",|;|&|\band\b|\bor\b", wordings[0]) else RE.listed.search(text)
+    return row is not None and bool(phrase_positions(normalize_text(row[0]), wordings[0]))
 
 
 def why_rejected(wordings: Sequence[str], question: str, reply: str) -> str:
@@ -101,10 +94,7 @@ def why_rejected(wordings: Sequence[str], question: str, reply: str) -> str:
     text, known = normalize_text(reply), f"{question} {' '.join(wordings)}"
     spots = [spot for wording in wordings for spot in phrase_positions(text, wording, plural=True)]
     people = unknown_names(question, " ".join(wordings), reply)
-    if spots and (
-        (_is_owner(wordings, reply) and not question.lower().startswith("whose"))
-        or _is_one_of_names(wordings[0], reply)
-    ):
+    if spots and _is_part_of_it(wordings, question, reply):
         return MORE
     reasons = [stance_at(text, *spot, known=known, people=people) for spot in spots]
     return next((one for one in reasons if one in FINAL), reasons[0]) if reasons and all(reasons) else ""
@@ -142,15 +132,13 @@ def goes_on_to_guess(text: str) -> bool:
 
     One that refuses in its last sentence takes its guess back.
     """
+
+    def goes_on(text: str) -> bool:
+        guesses = (match[0] for match in RE.guess.finditer(casefold_plain(text)))
+        return any(not RE.not_so.search(guess) and not RE.told.search(guess) for guess in guesses)
+
     last = split_sentences(text)[-1:]
-    return _goes_on(text) and not any(refuses_answer(part) and not _goes_on(part) for part in last)
-
-
-def _goes_on(text: str) -> bool:
-    return any(
-        not RE.not_so.search(match[0]) and not RE.told.search(match[0])
-        for match in RE.guess.finditer(casefold_plain(text))
-    )
+    return goes_on(text) and not any(refuses_answer(part) and not goes_on(part) for part in last)
 
 
 def denies_asked(text: str, asked: AbstractSet[str]) -> bool:
@@ -179,10 +167,7 @@ def turns_to_other(text: str) -> bool:
 
 def has_negation(text: str) -> bool:
     """Return whether a text has any word of negation or of a limit: it may refuse in a way that no rule knows."""
-    return bool(
-        RE.denies.search(casefold_plain(text))
-        or re.search(r"\b(?:only|just|n/?a|lack\w*|unable|in\w*sufficient)\b|\?", casefold_plain(text))
-    )
+    return any(pattern.search(casefold_plain(text)) for pattern in (RE.denies, RE.limits))
 
 
 MANY = "names more"
@@ -213,7 +198,7 @@ def doubt_of(wordings: Sequence[str], question: str, end: str) -> str:
     mark = RE.at_last if not RE.present.search(normalize_text(question)) else RE.now
     now = [part for part in RE.clauses.split(text) if mark.search(part) and not refuses_answer(part)]
     telling = content_stems(" ".join(wordings)) - content_stems(question)
-    if bool(now and telling) and not any(telling & content_stems(part) for part in now if part.strip()):
+    if now and telling and not any(telling & content_stems(part) for part in now if part.strip()):
         return "says what is so in the end of something else"
     if _is_at_another_place(wordings, question, end):
         return "has it at another place of its list"
@@ -276,9 +261,6 @@ def _is_at_another_place(wordings: Sequence[str], question: str, end: str) -> bo
     """Return whether the n-th thing is asked for, and a numbered list has the expected one at another place."""
     asked = [ORDINALS[word] for word in plain_words(question) if word in ORDINALS]
     lines = [match for line in end.splitlines() if (match := RE.numbered.match(line))]
-    have = {
-        int(line[1])
-        for line in lines
-        if any(phrase_positions(normalize_text(line[2]), wording, plural=True) for wording in wordings)
-    }
+    named = {line: normalize_text(line[2]) for line in lines}
+    have = {int(line[1]) for line in lines if any(phrase_positions(named[line], one, plural=True) for one in wordings)}
     return len(asked) == 1 and len(lines) > 1 and bool(have) and asked[0] not in have

@@ -72,11 +72,11 @@ def _gold_things(gold: str, question: str) -> list[list[_Thing]]:
     parts = [RE.or_word.split(part.strip(_MARKS)) for part in RE.between.split(bare)]
     if len(parts) == 1:
         parts[0] += [remark for remark in RE.remark.findall(main) if len(telling_keys(remark)) <= _FEW]
-    ways = [
-        [_gold_thing(way, asked, named=n > 0 or _is_name(bare)) for way in part if telling_keys(way)]
-        for n, part in enumerate(parts)
+    named = _is_name(bare)
+    ways = ([way for way in part if telling_keys(way)] for part in parts)
+    return [
+        [_gold_thing(way, asked, named=named or n > 0) for way in several] for n, several in enumerate(ways) if several
     ]
-    return [several for several in ways if several]
 
 
 def _gold_thing(part: str, asked: AbstractSet[str], *, named: bool) -> _Thing:
@@ -84,11 +84,8 @@ def _gold_thing(part: str, asked: AbstractSet[str], *, named: bool) -> _Thing:
     match = RE.whose.match(part) or RE.title.match(part)
     text = match["name"].strip(_MARKS) if match else part
     is_name = _is_name(text) and (named or match is not None or " " in text)
-    every = (
-        [one for one in map(word_stem, plain_words(text)) if one not in STOPS | TITLES]
-        if is_name
-        else telling_keys(text)
-    )
+    stems = [one for one in map(word_stem, plain_words(text)) if one not in STOPS | TITLES]
+    every = stems if is_name else telling_keys(text)
     heavy = [one for one in every if one not in LIGHT] or every
     return _Thing(text, tuple([one for one in heavy if one not in asked] or heavy), is_name)
 
@@ -117,10 +114,8 @@ def in_other_words(gold: str, question: str, text: str, *, full: bool) -> Ruling
     """
     if RE.either.search(text) and not RE.or_word.search(gold):
         return Ruling("no", SEVERAL)
-    things = [
-        min(ways, key=lambda one: len(one.missing_words(text)) / len(one.wanted))
-        for ways in _gold_things(gold, question)
-    ]
+    several = _gold_things(gold, question)
+    things = [min(ways, key=lambda one: len(one.missing_words(text)) / len(one.wanted)) for ways in several]
     if not things or (not is_english(text) and len(things) == 1):
         return None
     if refuses_answer(text):
@@ -147,10 +142,8 @@ def _whole_ruling(gold: str, things: Sequence[_Thing], question: str, text: str)
 def _is_scattered(thing: _Thing, gold: str, question: str, text: str) -> bool:
     """Return whether an answer has a thing's words only as words of others: "linen napkins, a paper tablecloth"."""
     parts = [part for part in LISTED.split(text) if thing.found(part)]
-    return (
-        all(thing.missing_words(part) and _unknown_keys(telling_keys(part), gold, question) for part in parts)
-        and len(parts) > 1
-    )
+    strange = (thing.missing_words(part) and _unknown_keys(telling_keys(part), gold, question) for part in parts)
+    return len(parts) > 1 and all(strange)
 
 
 def is_left_behind(gold: str, question: str, text: str) -> bool:
@@ -184,11 +177,8 @@ def _partial_ruling(gold: str, things: Sequence[_Thing], question: str, text: st
     left = frozenset[str]().union(*(one.missing_words(text) for one in things))
     if size > _SMALL or (not names and RE.subjective.search(RE.talked.sub("", question))):
         return None
-    if (
-        _is_abbreviated(gold, text)
-        or is_turned(gold, text)
-        or any(is_like(a, b) for a in left for b in meaning_keys(text))
-    ):
+    alike = any(is_like(one, other) for one in left for other in meaning_keys(text))
+    if alike or _is_abbreviated(gold, text) or is_turned(gold, text):
         return None
     strange = frozenset(_unknown_keys(telling_keys(text), gold, question))
     absent = [one for one in things if not one.found(text)]
