@@ -169,10 +169,8 @@ def _mark(letter: str, options: Mapping[str, str]) -> str:
 
 def _letter_mentions(text: str, options: Mapping[str, str]) -> list[Mention]:
     """Return where a text names choices; a choice inside a longer one is none."""
-    mentions = []
-    for letter, wording in options.items():
-        for phrase in (_mark(letter, options), wording):
-            mentions += [Mention(start, end, letter) for start, end in phrase_positions(text, phrase)]
+    phrases = [(letter, phrase) for letter, wording in options.items() for phrase in (_mark(letter, options), wording)]
+    mentions = [Mention(*spot, letter) for letter, phrase in phrases for spot in phrase_positions(text, phrase)]
     inside = [
         one for one in mentions
         if any(other.start <= one.start and one.end <= other.end and other.value != one.value for other in mentions)

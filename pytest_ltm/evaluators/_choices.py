@@ -121,8 +121,7 @@ class AnswersWord(Ruled, Struct, frozen=True):
         mentions = [Mention(*spot, name) for name in names for spot in _place_spots(text, name)]
         mentions = sorted(mentions, key=lambda one: one.start)[-_MOST:]
         known = [one for one in mentions if not any(_is_inside(one, other) for other in mentions)]
-        asides = [one for one in known if _is_aside(" ".join(clause_around(text, one.start, one.end)))]
-        return sorted((one for one in known if one not in asides), key=lambda one: one.start)
+        return [one for one in known if not _is_aside(" ".join(clause_around(text, one.start, one.end)))]
 
 
 # So many mentions, the last ones, are looked at: the time is linear.
@@ -141,12 +140,9 @@ def _place_spots(text: str, name: str) -> Iterator[tuple[int, int]]:
     for word in RE.words.finditer(text):
         if is_misspelt(word[0], together) or (word[0] == together and together != name.lower()):
             yield word.span()
-    if len(together) > _SHORTEST_COMPOUND:
+    if " " not in name:
         for start in range(3, len(together) - 2):
-            yield from phrase_positions(text, f"{together[:start]} {together[start:]}") if " " not in name else ()
-
-
-_SHORTEST_COMPOUND = 5
+            yield from phrase_positions(text, f"{together[:start]} {together[start:]}")
 
 
 def _is_inside(one: Mention, other: Mention) -> bool:

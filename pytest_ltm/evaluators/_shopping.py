@@ -56,19 +56,19 @@ class ListsItems(Ruled, Struct, frozen=True):
             given = _published_items(answer)
         except NoJSON as error:
             return self.score(0, f"not in the form asked for: {error}", answer)
-        return self._mean(given, _is_part_of if self.scoring == "v3.5" else _same_stems, answer)
+        if self.scoring == "v3.5":
+            return self._mean(given, lambda expected, name: expected.lower() in name.lower(), answer)
+        return self._mean(given, lambda expected, name: rouge_l(expected, name) == 1.0, answer)
 
     def _ours(self, answer: str) -> Score:
         if only_offers_example(answer):
             return self.score(0, "does not know the list and shows an example", answer)
-        if (recites_messages(answer) or repeats_told(answer)) and not any(
-            self._expected_among(_items_of_value(value, 3)) for value in json_values(answer)
-        ):
+        in_json = any(self._expected_among(_items_of_value(value, 3)) for value in json_values(answer))
+        if not in_json and (recites_messages(answer) or repeats_told(answer)):
             return self.score(0, REPEATS, answer)
         text = last_word(answer, lambda said: bool(self._expected_among(_read_items(said))))
-        items = _read_items(text)
         totals: dict[str, Item] = {}
-        for name, quantity in items:
+        for name, quantity in _read_items(text):
             key = " ".join(word_stem(word) for word in plain_words(name))
             totals[key] = (name, totals.get(key, (name, 0))[1] + quantity)
         given = [item for item in totals.values() if item[1] > 0]
@@ -77,8 +77,8 @@ class ListsItems(Ruled, Struct, frozen=True):
             return self.score(0, "names no expected item", answer)
         right = sum(n == quantity for n, quantity in counts)
         points = right + (len(counts) - right) / 2
-        named, invented = f"{len(counts)} of {len(self.expected)} items", len(given) - len(counts)
-        reason = f"{named}, {right} right quantities, {invented} invented"
+        named = f"{len(counts)} of {len(self.expected)} items"
+        reason = f"{named}, {right} right quantities, {len(given) - len(counts)} invented"
         return self.score(points / max(len(self.expected), len(given)), reason, answer)
 
     def _expected_among(self, given: Sequence[Item]) -> list[tuple[int, int]]:
@@ -93,26 +93,12 @@ class ListsItems(Ruled, Struct, frozen=True):
         return result
 
     def _mean(self, given: Sequence[Item], matches: Matches, answer: str) -> Score:
-        result, right, invented = 0, 0, []
-        for name, quantity in given:
-            match = next(((item, n) for item, n in self.expected if matches(item, name)), None)
-            if match is None:
-                invented.append(name)
-                continue
-            result += 1
-            right += match[1] == quantity
+        pairs = [(quantity, [n for item, n in self.expected if matches(item, name)][:1]) for name, quantity in given]
+        named = sum(bool(wanted) for _, wanted in pairs)
+        right, invented = sum(wanted == [quantity] for quantity, wanted in pairs), len(given) - named
         size = max(len(self.expected), 1)
-        value = min((result / size + right / size + (not invented)) / 3, 1.0)
-        reason = f"{result} of {size} items, {right} right quantities, {len(invented)} invented"
-        return self.score(value, reason, answer)
-
-
-def _is_part_of(expected: str, given: str) -> bool:
-    return expected.lower() in given.lower()
-
-
-def _same_stems(expected: str, given: str) -> bool:
-    return rouge_l(expected, given) == 1.0
+        value = min((named / size + right / size + (not invented)) / 3, 1.0)
+        return self.score(value, f"{named} of {size} items, {right} right quantities, {invented} invented", answer)
 
 
 def _same_words(expected: str, given: str) -> bool:
@@ -142,34 +128,30 @@ def _read_items(answer: str) -> list[Item]:
     alone = [item for value in result if isinstance(value, dict) and (item := _read_entry(value))]
     if len(alone) > 1 and len(alone) == len(result):
         return alone
-    for value in result:
-        if items := _items_of_value(value, 3):
-            return items
+    if items := next(filter(None, (_items_of_value(value, 3) for value in result)), []):
+        return items
     answer = "\n".join(answer.split(" / ")) if answer.count(" / ") > 1 else answer
     lines = [line for line in answer.splitlines() if not RE.taken_off.search(line)]
     bulleted = [BULLET.sub("", line) for line in lines if BULLET.match(line)]
     rows = [" ".join(line.split("|")) for line in lines if RE.table_row.match(line) and RE.digit.search(line)]
-    matching_sentences = bulleted or rows or [line for line in lines if RE.plain_line.fullmatch(line)]
-    if not matching_sentences:
+    listed = bulleted or rows or [line for line in lines if RE.plain_line.fullmatch(line)]
+    if not listed:
         sentences = (text for text in split_sentences(answer.replace(";", ",")) if not RE.denied.search(text.lower()))
-        matching_sentences = [part for text in sentences for part in _counting_parts(text)]
-    return [item for line in matching_sentences if (item := _line_item(line))]
+        listed = [part for text in sentences for part in _counting_parts(text)]
+    return list(filter(None, map(_line_item, listed)))
 
 
 def _counting_parts(text: str) -> list[str]:
     """Return the parts of a sentence that count something; one thing ("a hose") counts beside others."""
     parts = RE.in_prose.split(text[max((match.end() for match in RE.leaves.finditer(text)), default=0) :])
-    counted = [part for part in parts if RE.digit.search(part) or _counts_items(part)]
+    counting = NUMBERS.keys() - {"a", "an"}
+    counted = [part for part in parts if RE.digit.search(part) or not counting.isdisjoint(plain_words(part))]
     return [part for part in parts if part in counted or (counted and RE.one_thing.search(part))]
-
-
-def _counts_items(part: str) -> bool:
-    return any(word in NUMBERS and word not in ("a", "an") for word in plain_words(part))
 
 
 def _items_of_value(value: Any, depth: int) -> list[Item]:
     if isinstance(value, list):
-        return [item for entry in value if (item := _read_entry(entry))]
+        return list(filter(None, map(_read_entry, value)))
     if not isinstance(value, dict):
         return []
     if one := _read_entry(value):

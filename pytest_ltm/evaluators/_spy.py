@@ -41,39 +41,34 @@ class DecodesMessages(Ruled, Struct, frozen=True):
         answer = self.read_last(answers)
         if self.follows_own_rules:
             return self._ours(answer)
-        checks = tuple(
-            Check(f"decodes {' / '.join(group)}", any(_has_exactly(answer, word) for word in group))
-            for group in self.expected
-        )
+        decoded = [any(_has_exactly(answer, word) for word in group) for group in self.expected]
         ours = {keyword for group in self.expected for keyword in group}
         strange = [word for group in self.others for word in group if word not in ours and _has_exactly(answer, word)]
-        total = sum(check.ok for check in checks)
-        value = max(total - bool(strange), 0) / max(len(checks), 1)
-        reason = f"{total} of {len(checks)} messages decoded"
+        return self._decoded(answer, decoded, strange, min(len(strange), 1))
+
+    def _decoded(self, answer: str, decoded: Sequence[bool], strange: Sequence[str], excess: int) -> Score:
+        labels = [f"decodes {' / '.join(group)}" for group in self.expected]
+        checks = [Check(label, ok) for label, ok in zip(labels, decoded, strict=True)]
+        reason = f"{sum(decoded)} of {len(decoded)} messages decoded"
         reason += f", and {strange[0]!r} of another message" if strange else ""
-        return self.score(value, reason, answer, checks)
+        return self.score(max(sum(decoded) - excess, 0) / max(len(decoded), 1), reason, answer, checks)
 
     def _ours(self, answer: str) -> Score:
+        known = (*self.expected, *self.others)
+
         def tells(text: str) -> bool:
-            return len(self._claimed(_uniform_dates(normalize_text(text)), (*self.expected, *self.others))) >= len(
-                self.expected
-            )
+            return len(self._claimed(_uniform_dates(normalize_text(text)), known)) >= len(self.expected)
 
         if enumerates_everything(answer):
             return self.score(0, "lists things instead of decoding", answer)
-        known = (*self.expected, *self.others)
         text = _uniform_dates(normalize_text(last_word(answer, tells)))
         text = trim_flood(text, lambda part: any(_keyword_mentions(part, group) for group in known), head=0)
         claimed = self._claimed(text, self.expected)
-        checks = tuple(Check(f"decodes {' / '.join(group)}", group[0] in claimed) for group in self.expected)
+        decoded = [group[0] in claimed for group in self.expected]
         ours = {keyword for group in self.expected for keyword in group}
         foreign = [group for group in self.others if not ours & set(group)]
-        strange = [name for name in self._claimed(text, foreign) if name]
-        total = sum(check.ok for check in checks)
-        excess = max(total + len(strange) - len(checks), 0)
-        reason = f"{total} of {len(checks)} messages decoded"
-        reason += f", and {strange[0]!r} of another message" if strange else ""
-        return self.score(max(total - excess, 0) / max(len(checks), 1), reason, answer, checks)
+        strange = list(filter(None, self._claimed(text, foreign)))
+        return self._decoded(answer, decoded, strange, max(sum(decoded) + len(strange) - len(decoded), 0))
 
     def _claimed(self, text: str, groups: Iterable[tuple[str, ...]]) -> dict[str, None]:
         """Return which of some groups a text claims, by their first keywords."""
@@ -115,9 +110,8 @@ def _one_of_two(text: str, one: Mention, rivals: Iterable[Mention]) -> bool:
         return False
     near = [other for other in rivals if other.value != one.value and _is_near(one, other)]
     links = (text[min(one.end, other.end) : max(one.start, other.start)] for other in near)
-    return RE.torn.search(sentence_around(text, one.start, one.end)) is not None or any(
-        RE.or_word.fullmatch(link) for link in links
-    )
+    torn = RE.torn.search(sentence_around(text, one.start, one.end)) is not None
+    return torn or any(map(RE.or_word.fullmatch, links))
 
 
 # Other ways to say what has that keyword.

@@ -88,18 +88,14 @@ def _says_of_world(answer: str, expected: str, others: Sequence[str], realm: str
         find = partial(_value_mentions, patterns={value: _any_spelling(value) for value in (expected, *others)})
     named = {frame: rf"\b(?:{_any_spelling(frame)})s?\b" for frame in frames}
     rest = [pattern for frame, pattern in named.items() if frame != realm]
-    if realm:
-        this, other = f"{named[realm]}|{_INVENTED}", "|".join([_REAL, *rest])
-    else:
-        this, other = _REAL, "|".join([_INVENTED, *rest])
-    marks = partial(_world_marks, this=this, other=other)
+    this, other = (f"{named[realm]}|{_INVENTED}", _REAL) if realm else (_REAL, _INVENTED)
+    marks = partial(_world_marks, this=this, other="|".join([other, *rest]))
     said = answer[-_LONGEST:].replace("_", " ")
     text = write_digits(normalize_text(RE.item.sub("", said) if len(RE.item.findall(said)) > 1 else said))
     for pattern, instead in ((RE.the_animals, "they"), (RE.from_to, "to"), (RE.first, "formerly"), (RE.asks_back, " ")):
         text = pattern.sub(instead, text)
-    text = re.sub(
-        rf"\b({_any_spelling(expected)})\W+or\W+(?:{_any_spelling(expected)})\b", r"\1", text
-    )  # two words for the same
+    same = _any_spelling(expected)
+    text = re.sub(rf"\b({same})\W+or\W+(?:{same})\b", r"\1", text)  # two words for the same
     text = RE.tag.sub(lambda result: result[0] if find(result[1]) or not marks(result[1]) else f" {result[1]} ", text)
     for one in _other_world_mentions(text, find(text), marks(text)):
         text = text[: one.start] + " " * (one.end - one.start) + text[one.end :]
@@ -147,10 +143,9 @@ def _world_marks(text: str, this: str, other: str) -> list[Mark]:
     match = list[Mark]()
     for pattern, here in ((this, True), (other, False)):
         for spot in re.finditer(pattern, text):
-            if any(start < spot.start() < end for start, end in away):
-                continue  # "outside your novel"
             before = text[max(0, spot.start() - _NEAR) : spot.start()]
-            if RE.like.search(before):
+            # "outside your novel"
+            if RE.like.search(before) or any(start < spot.start() < end for start, end in away):
                 continue
             turned = RE.not_word.search(before)
             told = RE.where.match(text[spot.end() : spot.end() + _NEAR])
@@ -243,16 +238,13 @@ class SpeaksLanguage(Ruled, Struct, frozen=True):
 
     def settles_on(self, answer: str, form: str) -> bool | None:
         """Tell whether an answer settles on a form."""
-        known = (*self.told, *self.expected)
-        return prove(_join_parts(answer), partial(_form_mentions, form=form.casefold(), told=known)).answers(
-            form.casefold()
-        )
+        find = partial(_form_mentions, form=form.casefold(), told=(*self.told, *self.expected))
+        return prove(_join_parts(answer), find).answers(form.casefold())
 
     def _leaves(self, answer: str, form: str) -> bool | None:
         text = normalize_text(_join_parts(answer))
-        if _form_mentions(text, form=form.casefold(), told=self.told):
-            return False
-        return tells_nothing_new(text)
+        tells = _form_mentions(text, form=form.casefold(), told=self.told)
+        return False if tells else tells_nothing_new(text)
 
 
 def _join_parts(answer: str) -> str:
@@ -261,9 +253,9 @@ def _join_parts(answer: str) -> str:
 
 def _form_mentions(text: str, *, form: str, told: Sequence[str]) -> list[Mention]:
     """Return where a text has the form or others like it, without those that only lead to it."""
-    mentions = [
-        Mention(*one.span(), one[0].casefold()) for one in RE.word.finditer(text) if _is_alike(one[0].casefold(), form)
-    ]
+    parts = [form[place : place + _ALIKE] for place in range(len(form) - _ALIKE + 1)]
+    words = [Mention(*one.span(), one[0].casefold()) for one in RE.word.finditer(text)]
+    mentions = [one for one in words if any(part in one.value for part in parts)]
     return [one for one in mentions if not _leads_to_form(one.value, form, told) or is_alternative(text, one)]
 
 
@@ -271,7 +263,3 @@ def _leads_to_form(word: str, form: str, texts: Sequence[str]) -> bool:
     """Tell whether a word is only on the way to the form: it was told, or is the form without some of its parts."""
     shorter = any(form.startswith(word[:cut]) and form.endswith(word[cut:]) for cut in range(len(word) + 1))
     return word != form and (word in texts or (shorter and len(word) < len(form)))
-
-
-def _is_alike(word: str, form: str) -> bool:
-    return any(form[place : place + _ALIKE] in word for place in range(len(form) - _ALIKE + 1))
