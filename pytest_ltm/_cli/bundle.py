@@ -222,10 +222,8 @@ def _refuse_secrets(name: str, text: str) -> None:
     if redact_secrets(text) != text:
         lines = enumerate(text.splitlines(), start=1)
         number = next((number for number, line in lines if redact_secrets(line) != line), 1)
-        raise LtmError(
-            f"{name}, line {number}: there is a secret here, so the run is not bundled. Journals are never edited: "
-            "play the run again without it"
-        )
+        hint = "Journals are never edited: play the run again without it"
+        raise LtmError(f"{name}, line {number}: there is a secret here, so the run is not bundled. {hint}")
 
 
 def _data_file(run: Path, given: Path | None) -> Path:
@@ -405,10 +403,8 @@ def _open_source(path: Path, manifest: Manifest, data: Path | None) -> DataTexts
     if manifest.data is None:
         return None
     if data is None:
-        raise LtmError(
-            f"{path}: the texts of {manifest.data.name} (sha256 {manifest.data.sha256}) are not in the bundle. Name "
-            "the file: --data=FILE"
-        )
+        data_set = f"{manifest.data.name} (sha256 {manifest.data.sha256})"
+        raise LtmError(f"{path}: the texts of {data_set} are not in the bundle. Name the file: --data=FILE")
     source = DataTexts.read(data)
     if source.digest != manifest.data.sha256:
         raise LtmError(f"--data: {data} is not the file that the run was played with: its sha256 is {source.digest}")

@@ -109,10 +109,8 @@ def write_first_files(given: Namespace) -> int:
     # looked for before anything is written: half of the files would be worse than none
     here = [_short(path) for path in texts if path.exists()]
     if here:
-        raise ConfigurationError(
-            f"there already: {', '.join(here)}. No file is overwritten. Move them, or name another "
-            "folder: ltm init FOLDER"
-        )
+        hint = "No file is overwritten. Move them, or name another folder: ltm init FOLDER"
+        raise ConfigurationError(f"there already: {', '.join(here)}. {hint}")
     print(start.why)
     if seen:
         print(f"the scenario is about a subject of your project, which mentions {', '.join(seen)}: {subject['name']}")

@@ -21,10 +21,8 @@ if TYPE_CHECKING:
 def add_arguments(parser: ArgumentParser) -> None:
     """Add which list, and --expand."""
     parser.add_argument("what", metavar="suites|scenarios|agents")
-    expand = (
-        "with agents: print the file of a memory system's preset, to copy and change; prompts: what models are sent"
-    )
-    parser.add_argument("--expand", metavar="PRESET", help=expand)
+    preset = "with agents: print the file of a memory system's preset, to copy and change"
+    parser.add_argument("--expand", metavar="PRESET", help=f"{preset}; prompts: what models are sent")
 
 
 def list_bundled(given: Namespace) -> int:

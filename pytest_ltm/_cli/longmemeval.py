@@ -76,9 +76,8 @@ def score_longmemeval(given: Namespace) -> int:
         raise DatasetError(f"{given.file}: holds no rows")
     ruled = _judge_answers(answers, given)
     right = {"yes": True, "no": False, "unscored": None}
-    sums = aggregate_verdicts(
-        [QuestionVerdict(one.question_id, one.question_type, right[said.verdict]) for one, said in ruled]
-    )
+    verdicts = [QuestionVerdict(one.question_id, one.question_type, right[said.verdict]) for one, said in ruled]
+    sums = aggregate_verdicts(verdicts)
     if given.json:
         print(json.dumps(_as_json(ruled, sums, missing), indent=2))
         return 0

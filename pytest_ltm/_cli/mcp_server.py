@@ -70,11 +70,8 @@ def make_server(given: Namespace) -> Any:
     tools = _Tools(given)
     for tool in (tools.runs, tools.show, tools.explain, tools.compare, tools.check_agent, tools.run):
         reads = tool not in (tools.check_agent, tools.run)
-        server.add_tool(
-            tool,
-            annotations=ToolAnnotations(read_only_hint=reads, destructive_hint=False, open_world_hint=not reads),
-            structured_output=False,
-        )
+        hints = ToolAnnotations(read_only_hint=reads, destructive_hint=False, open_world_hint=not reads)
+        server.add_tool(tool, annotations=hints, structured_output=False)
     return server
 
 

@@ -240,9 +240,8 @@ def _summed_up(target: Path, beside: Path, runs: Sequence[LoadedRun], missing: S
     write_summary(beside / "summary.json", {"plan": joined})  # the order of the agents
     merged = read_run(beside)
     paces, untimed = _merged_paces(beside, merged)
-    notices = [notice for run in runs for notice in run.result.notices] + [
-        f"merged: {sentence}" for sentence in missing
-    ]
+    notices = [notice for run in runs for notice in run.result.notices]
+    notices += [f"merged: {sentence}" for sentence in missing]
     notices += [f"{why.replace(str(beside), str(target))}: seconds are summed over the rest" for why in untimed]
     result = structs.replace(
         merged.result, run_id=target.resolve().name, folder=str(target), notices=tuple(dict.fromkeys(notices)),

@@ -46,10 +46,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--kind", required=True, choices=names, help=kinds)
     add_output(parser, "FILE", "a file *.svg, *.pdf or *.png", required=True)
     add_filters(parser, agents="(repeatable); with compare the earlier, then the later")
-    rows = (
-        "depth: rows are the share of the conversation before the needle (default), or tokens from needle to question"
-    )
-    parser.add_argument("--by", choices=["share", "gap"], default="share", help=rows)
+    rows = "the share of the conversation before the needle (default), or tokens from needle to question"
+    parser.add_argument("--by", choices=["share", "gap"], default="share", help=f"depth: rows are {rows}")
     skill = "examples: only scenarios that need this memory skill, such as R for retrieval"
     parser.add_argument("--skill", default="", metavar="LETTER", help=skill)
     published = "frontier: beside what LongMemEval-V2 published of this tier of its histories"

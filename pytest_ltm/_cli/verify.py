@@ -173,10 +173,9 @@ def verify_run(run: Path, work: Path, given: Namespace, *, foreign: bool) -> Ver
 
 def _checked_sentences(run: LoadedRun) -> Iterator[str]:
     calls = sum(row.judge_calls for row in run.result.scenarios)
-    yield (
-        f"{pluralize(len(run.conversations), 'conversation')}, {pluralize(len(run.result.scenarios), 'example')}, "
-        "line by line against the journals"
-    )
+    conversations, examples = len(run.conversations), len(run.result.scenarios)
+    sizes = f"{pluralize(conversations, 'conversation')}, {pluralize(examples, 'example')}"
+    yield f"{sizes}, line by line against the journals"
     if calls:
         judges = sorted({str(each.plan().get("judge")) for each in run.conversations})
         failed = sum(row.cause == "ungraded" for row in run.result.scenarios)

@@ -107,9 +107,8 @@ def why_not_standing(text: str, start: int, end: int, *, known: str) -> str:
         ("says that it may come", RE.intended, before[-_NEAR:]),
     ):
         match = pattern.search(where)
-        said = match is not None and (
-            pattern.search(allowed) or (pattern is RE.at_last and match[0] in plain_words(allowed))
-        )
-        if match and not said and not (pattern is RE.denied and RE.compared.search(where)):
+        if not match or (pattern is RE.denied and RE.compared.search(where)):
+            continue
+        if not pattern.search(allowed) and not (pattern is RE.at_last and match[0] in plain_words(allowed)):
             return doubt
     return ""

@@ -51,12 +51,8 @@ def _plain_type(text: str) -> str:
 
 # --- Frames.
 
-_PAIRS = (
-    *((mark, mark) for mark in ("**", "__", "`", '"', "*", "_", "==", "'", "$")),
-    ("(", ")"),
-    ("[", "]"),
-    ("<<", ">>"),
-)
+_MARKS = ("**", "__", "`", '"', "*", "_", "==", "'", "$")
+_PAIRS = (*zip(_MARKS, _MARKS, strict=True), ("(", ")"), ("[", "]"), ("<<", ">>"))
 _KEYS = ("answer", "response", "reply", "final_answer", "output", "result", "text", "message", "content", "value")
 
 

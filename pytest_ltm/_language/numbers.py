@@ -71,13 +71,8 @@ def _below_hundred(some_words: Sequence[str], at: int) -> tuple[int, int]:
     value = _single_number(some_words[at]) if at < len(some_words) else None
     if value is None:
         return 0, 0
-    if (
-        some_words[at] in TENS
-        and at + 1 < len(some_words)
-        and (unit := _single_number(some_words[at + 1])) in range(1, 10)
-    ):
-        return value + (unit or 0), 2
-    return value, 1
+    unit = _single_number(some_words[at + 1]) if some_words[at] in TENS and at + 1 < len(some_words) else None
+    return (value + unit, 2) if unit is not None and unit in range(1, 10) else (value, 1)
 
 
 def _single_number(word: str) -> int | None:

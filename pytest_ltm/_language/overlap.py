@@ -94,7 +94,5 @@ def bleu_scores(target: str, text: str) -> dict[str, float]:
     from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 
     smooth = SmoothingFunction().method1
-    return {
-        f"bleu{order}": float(sentence_bleu([wanted], said, (1 / order,) * order, smoothing_function=smooth))
-        for order in _ORDERS
-    }
+    scores = (sentence_bleu([wanted], said, (1 / order,) * order, smoothing_function=smooth) for order in _ORDERS)
+    return {f"bleu{order}": float(score) for order, score in zip(_ORDERS, scores, strict=True)}

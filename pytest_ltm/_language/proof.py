@@ -149,20 +149,15 @@ def _usual_value(text: str, named: Sequence[Mention]) -> str:
     """Return which of several values a levelled text says to be usual, "" if none or several."""
     if len({one.value for one in named}) == 1:
         return ""
-    usual = {
-        one.value
-        for one in named
-        if RE.usual_before.search(text[max(0, one.start - 2 * _NEAR) : one.start])
-        or RE.usual_after.match(text[one.end : one.end + _NEAR])
-    }
+    around = ((one.value, text[max(0, one.start - 2 * _NEAR) : one.start], text[one.end :][:_NEAR]) for one in named)
+    usual = {value for value, before, after in around if RE.usual_before.search(before) or RE.usual_after.match(after)}
     return usual.pop() if len(usual) == 1 else ""
 
 
 SEVERAL = "names several"
 _FEW_WORDS, _FEW_ITEMS, _FEW_VALUES, _NEAR, _LONG_TALK = 3, 3, 4, 40, 120
-_PLAIN = frozenset(
-    map(word_stem, (*STOP_WORDS, "town", "called", "named", "step", "name", "sure", "currently", "present"))
-)
+_MOSTLY_IDLE = ("town", "called", "named", "step", "name", "sure", "currently", "present")
+_PLAIN = frozenset(map(word_stem, (*STOP_WORDS, *_MOSTLY_IDLE)))
 
 
 def _by_shape(  # noqa: C901, PLR0911 - as above

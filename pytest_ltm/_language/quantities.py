@@ -23,9 +23,7 @@ MULTIPLES = {"once": 1, "twice": 2, "thrice": 3}
 CLOCKS = ("clock", "clock?")
 _SIGNS = {"$": "$", "£": "pound", "€": "€", "¥": "yen", "₹": "rupee", "chf": "chf", "sfr": "chf", "usd": "$",
           "eur": "€", "gbp": "pound", "us$": "$"}  # fmt: skip
-CURRENCIES = frozenset(
-    "$ € pound chf yen yuan rupee sek nok dkk pln peso krw brl cad aud lira ruble cent".split()  # noqa: SIM905
-)
+CURRENCIES = LEXICON.words("quantities currencies")
 
 
 @dataclass(frozen=True, slots=True)

@@ -308,9 +308,8 @@ class AnswersWithSources(Ruled, Struct, frozen=True):
 
 def _says_value(kind: str, answer: str, expected: Sequence[str], others: Sequence[str]) -> bool:
     if kind == NUMBER:
-        return settled_number(RE.cited_counted.sub("these", RE.in_brackets.sub("", answer)), set()) == float(
-            expected[0]
-        )
+        counted = RE.cited_counted.sub("these", RE.in_brackets.sub("", answer))
+        return settled_number(counted, set()) == float(expected[0])
     return chosen_names(RE.began.sub(r"\1 first", answer), (*expected, *others)) == set(expected)
 
 

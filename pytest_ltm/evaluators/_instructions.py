@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from dataclasses import replace
+from itertools import count
 from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import Struct
@@ -139,10 +140,8 @@ class SaysAtEachTrigger(Ruled, Struct, frozen=True):
     def _activated(self, answers: Sequence[str]) -> Score | Unscored:
         asked = [*answers, *[""] * (self.activations - len(answers))]
         published = [self._as_published(answer) for answer in asked]
-        parts = [
-            self._part(f"says it at activation {n}", answer, said=said)
-            for n, (answer, said) in enumerate(zip(asked, published, strict=True), start=1)
-        ]
+        labels = (f"says it at activation {n}" for n in count(1))
+        parts = list(map(self._part, labels, asked, published))
         reason = f"{{ok}} of {{of}} activations answered with {self.sentence!r}"
         if not self.follows_own_rules and all(published):
             return replace(self.share(parts, reason), rule=f"{self.family}/{self.scoring}")
@@ -152,7 +151,7 @@ class SaysAtEachTrigger(Ruled, Struct, frozen=True):
         literal = strip_punctuation(self.sentence) in strip_punctuation(answer)
         return not self.follows_own_rules and (literal or rouge_l(self.sentence, answer) > _PUBLISHED_ROUGE)
 
-    def _part(self, label: str, answer: str, *, said: bool) -> RuleCheck:
+    def _part(self, label: str, answer: str, said: bool, /) -> RuleCheck:
         said = said or says_sentence(self.sentence, answer)
         wanted = content_stems(self.sentence)
         nearly = len(wanted & content_stems(answer)) >= _NEARLY * len(wanted)
@@ -337,10 +336,8 @@ class RemindsInTime(Ruled, Struct, frozen=True):
     def _names(reply: str, task: str, *, elsewhere: bool) -> bool:
         """Return whether a reply names a task; `elsewhere`, in a sentence that reminds."""
         wording = " ".join(plain_words(task))
-        return any(
-            not elsewhere or RE.cue.search(said) or wording in " ".join(plain_words(said))
-            for said in _naming_sentences(reply, task)
-        )
+        texts = _naming_sentences(reply, task)
+        return any(not elsewhere or RE.cue.search(said) or wording in " ".join(plain_words(said)) for said in texts)
 
 
 def reminds_of_task(reply: str, task: str) -> bool:
@@ -352,8 +349,6 @@ def _naming_sentences(reply: str, task: str) -> list[str]:
     """Return the sentences that name a task other than to speak of its reminder."""
     named = rf"\b{'[ -]?'.join(map(re.escape, plain_words(task)[-1]))}(?:e?s)?\b"  # also as two words, or several of it
     text = casefold_plain(reply)
-    pairs = (
-        (text_nearby(text, *match.span()), text[max(0, match.start() - _CLAUSE) : match.start()])
-        for match in re.finditer(named, text)
-    )
+    spans = [match.span() for match in re.finditer(named, text)]
+    pairs = ((text_nearby(text, *span), text[max(0, span[0] - _CLAUSE) : span[0]]) for span in spans)
     return [one for one, before in pairs if RE.at_once.search(before) or not RE.no_reminder.search(one)]

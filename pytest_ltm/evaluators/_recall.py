@@ -128,9 +128,8 @@ def _claimed_of(answer: str, one: Recollection, others: Sequence[Recollection]) 
         spots = [word for word in RE.word.finditer(part) if one.needed & keys_of_word(word[0])]
         where = Mention(start + spots[0].start(), start + spots[-1].end(), "") if spots else None
         doubted = where is not None and doubt_about(text, where, known=known) in _NO_CLAIM
-        torn = (
-            where and RE.either.search(part) and any(other.needed <= set(recollection_keys(part)) for other in others)
-        )
+        keys = set(recollection_keys(part)) if where and RE.either.search(part) else set()
+        torn = bool(keys) and any(other.needed <= keys for other in others)
         if not (doubted or torn):
             kept.append(part)
     return " ".join(kept)
@@ -182,14 +181,10 @@ class RecallsSteps(Ruled, Struct, frozen=True):
             # The numbers that an answer gives to steps; all its numbers, if it names none as such.
             said = list(words_with_digits(plain_words(answer)))
             places = [place for place, word in enumerate(said) if word.isdecimal()]
-            labelled = {
-                said[place]
-                for place in places
-                if (place and said[place - 1] in _LABELS) or said[place + 1 : place + 2] == ["step"]
-            }
-            ok = (labelled or {said[place] for place in places}) == {expected} and prove(
-                answer, _numeral_mentions
-            ).answers(expected) is not False
+            near = ((said[at], said[max(at - 1, 0) : at], said[at + 1 : at + 2]) for at in places)
+            labelled = {number for number, before, after in near if _LABELS.intersection(before) or after == ["step"]}
+            only = (labelled or {said[at] for at in places}) == {expected}
+            ok = only and prove(answer, _numeral_mentions).answers(expected) is not False
             return RuleCheck(f"recalls {expected!r}", answer, ok)
         others = [Recollection(step) for step in self.steps or self.expected if step != expected]
         return _recall_part(answer, Recollection(expected, question), others, without=RE.label)

@@ -662,9 +662,8 @@ class PlaysGuest(Ruled, Struct, frozen=True):
         said = answer_at(self.waiter, n) or "(not known)"
         match n:
             case 0:
-                drinks, dishes = (
-                    "\n".join(f"- {name}" for name in names) for names in (self.menu.drinks, self.menu.dishes)
-                )
+                menus = (self.menu.drinks, self.menu.dishes)
+                drinks, dishes = ("\n".join(f"- {name}" for name in names) for names in menus)
                 return _judged_stage(judge, stage, "restaurant-drink", said=said, drinks=drinks, dishes=dishes)
             case 1 | 2:
                 gone = (*(passed[1].items if n > 1 else ()), *self.unavailable(n))

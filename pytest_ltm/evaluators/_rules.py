@@ -53,10 +53,9 @@ class Ruled:
     ) -> Score:
         """Return a score by the rule set that it follows; published rules leave nothing open."""
         rule = f"{self.family}/{self.version if self.follows_own_rules else self.scoring}"
-        parts = tuple(checks if self.follows_own_rules else (Check(check.label, check.ok) for check in checks))
-        return Score(
-            float(value), reason, parts, rule, evidence_snippet(answer), left_open if self.follows_own_rules else None
-        )
+        if not self.follows_own_rules:
+            checks, left_open = [Check(check.label, check.ok) for check in checks], None
+        return Score(float(value), reason, tuple(checks), rule, evidence_snippet(answer), left_open)
 
     def share(self, parts: Sequence[RuleCheck], reason: str) -> Score:
         """Return the share of the parts that are true; `reason` names `{ok}` of `{of}`."""

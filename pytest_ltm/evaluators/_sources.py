@@ -124,11 +124,8 @@ def _chosen_option(reply: str, options: Sequence[str]) -> str:
 def _repeats_message(answer: str, texts: Iterable[str]) -> bool:
     """Tell whether a sentence of an answer, outside quotation marks, is one of the messages'."""
     nones = {" ".join(plain_words(part)) for part in split_sentences(RE.quoted.sub(" ", answer))}
-    return any(
-        len(part.split()) >= _LEAST and part in nones
-        for text in texts
-        for part in (" ".join(plain_words(one)) for one in split_sentences(text))
-    )
+    told = (" ".join(plain_words(part)) for text in texts for part in split_sentences(text))
+    return any(len(part.split()) >= _LEAST and part in nones for part in told)
 
 
 def _named_speaker(answer: str, names: Sequence[str]) -> str:

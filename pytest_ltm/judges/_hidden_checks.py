@@ -86,12 +86,8 @@ class HiddenChecks:
             return KnownAnswer(question, reference, _as_sentence(reference, sentence), passes=True)
         kind, other = rng.choice(_WRONG), _as_sentence(rng.choice(_others(reference, pairs)), sentence)
         answer = rng.choice(texts["refusals"]) if kind == "refusal" else other
-        return KnownAnswer(
-            question,
-            reference,
-            rng.choice(texts["injections"]).format(answer) if kind == "injection" else answer,
-            passes=False,
-        )
+        answer = rng.choice(texts["injections"]).format(answer) if kind == "injection" else answer
+        return KnownAnswer(question, reference, answer, passes=False)
 
 
 def share_of_checks(conversations: int) -> int:

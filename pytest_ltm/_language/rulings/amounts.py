@@ -126,11 +126,8 @@ def _ruling_on_amount(gold: Gold, question: str, text: str, answer: Sequence[Qua
 def is_turned(question: str, text: str) -> bool:
     """Return whether a sentence compares the other way round than the question, or another text: younger for older."""
     asked, said = set(plain_words(question)), set(plain_words(text))
-    return any(
-        asked & one and not asked & other and said & other and not said & one
-        for pair in _CONTRARIES
-        for one, other in (pair, pair[::-1])
-    )
+    pairs = (*_CONTRARIES, *(pair[::-1] for pair in _CONTRARIES))
+    return any(asked & one and not asked & other and said & other and not said & one for one, other in pairs)
 
 
 def _is_exchanged(question: str, text: str) -> bool:
@@ -233,11 +230,7 @@ def _without_year(expected: Readings, gold: str, text: str) -> Ruling:
         return Ruling("no", "names another time")
     if times and not any(_fits_within(one, expected) for one in times) and not RE.unread.search(casefold_plain(text)):
         return Ruling("no", "names the time less exactly")
-    if (
-        times
-        or re.search(r"\d", text)
-        or any(one.unit != "time" for one in read_quantities(text))
-        or content_stems(gold) & content_stems(text)
-    ):
+    figures = re.search(r"\d", text) or any(one.unit != "time" for one in read_quantities(text))
+    if times or figures or content_stems(gold) & content_stems(text):
         return Ruling("unscored", "names no time with its year")
     return Ruling("no", "names no date")

@@ -160,9 +160,8 @@ def denies_asked(text: str, asked: AbstractSet[str]) -> bool:
 def turns_to_other(text: str) -> bool:
     """Return whether a text that denies something goes on to tell something else: "no prize for this, but for that"."""
     rest = re.split(r"\bbut\b", casefold_plain(text))[1:]
-    return any(
-        not RE.not_so.search(part) and not RE.told.search(part) and not RE.only_this.search(part) for part in rest
-    )
+    patterns = (RE.not_so, RE.told, RE.only_this)
+    return any(not any(pattern.search(part) for pattern in patterns) for part in rest)
 
 
 def has_negation(text: str) -> bool:
