@@ -14,6 +14,7 @@ import sys
 import tempfile
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, entry_points, version
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,10 +22,11 @@ from pytest_ltm._calls import KINDS, provider_of
 from pytest_ltm._calls.chat_model import ENDPOINTS
 from pytest_ltm._cli import PROGRAM
 from pytest_ltm._cli.arguments import RUN, add_json, add_ltm_dir
-from pytest_ltm._cli.integrity import repair_journals, verify_journals
 from pytest_ltm._engine.port import Checkpoints
 from pytest_ltm._engine.recording_folder import CHECKPOINTS, JOURNAL, RESULTS, cannot_go_on, read_recording
 from pytest_ltm._journal import amendments as _amendments
+from pytest_ltm._journal import events, judge_precheck
+from pytest_ltm._journal.checksum_chain import find_damages, flip_bit_back
 from pytest_ltm._journal.result import ConversationName, read_results
 from pytest_ltm._journal.run_file import (
     FILE,
@@ -38,10 +40,12 @@ from pytest_ltm._journal.run_file import (
 )
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._results.text import one_line, pad_right, pluralize, wrap_text
+from pytest_ltm._storage.disk import read_regular, write_whole
 from pytest_ltm._storage.errors import LtmError, describe_error
-from pytest_ltm._storage.locks import OWNER, lock_holder, lock_owner
+from pytest_ltm._storage.locks import OWNER, FolderLock, lock_holder, lock_owner
 from pytest_ltm._storage.schema import load_packaged_yaml
 from pytest_ltm._storage.secrets import is_secret_name, redact_secrets
+from pytest_ltm.reporting.verification import find_discrepancies
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -488,3 +492,109 @@ def _fitting_lines(lines: Iterable[str], width: int) -> list[str]:
         indent = pad_right("", len(line) - len(line.lstrip()))
         fitted += [indent + each for each in wrap_text(one_line(line), width - len(indent), "    ")]
     return fitted
+
+
+# --- whether journals are as they were written (--verify), and what can be put right (--repair)
+
+# The exit status where something is damaged, and after a repair that lost something.
+DAMAGED = 1
+_MOST = 20  # more damaged lines of one journal help nobody
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """One journal; or, as a run's folder, what does not follow from its journals."""
+
+    file: str
+    lines: int
+    torn: int
+    """Bytes of a last line that is not whole."""
+    head: str
+    """Its last checksum, "" where it is damaged."""
+    problems: tuple[str, ...]
+
+
+def verify_journals(run: Path, *, as_json: bool) -> int:
+    """Print the last checksums of a run's journals, or what is damaged there or does not follow from them; then 1."""
+    checkeds = list(map(_check_journal, _journal_paths(run)))
+    damaged = any(each.problems for each in checkeds)
+    try:
+        found = find_discrepancies(run)
+        differs = [f"{run / each.place}: {each.what}" for each in found if not each.unfinished and not each.line]
+    except LtmError as error:  # a run that has just begun has no results
+        differs = [] if checkeds else [str(error)]
+    if as_json:
+        beside = Checked(file=str(run), lines=0, torn=0, head="", problems=tuple(differs))
+        lines = [json.dumps([asdict(each) for each in [*checkeds, *[beside] * bool(differs)]], indent=1)]
+    else:
+        lines = [line for each in checkeds for line in _journal_lines(each)] + differs
+        if damaged:
+            command = f"ltm doctor --repair {shlex.quote(str(run))}"
+            lines.append(
+                "what can be done: restore a copy of the file; or have flipped bits put back, and a journal cut before "
+                f"any other damage so that the run can be resumed from there, keeping the damaged file: {command}"
+            )
+    print(redact_secrets("\n".join(lines)))
+    return DAMAGED if damaged or differs else 0
+
+
+def repair_journals(run: Path) -> int:
+    """Put back what can be, cut journals before what cannot, and say so; 1 if something was cut, else 0.
+
+    The damaged files are kept beside the journals. Raises LtmError if somebody is writing them, or the disk refuses.
+    """
+    cut = False
+    for path in _journal_paths(run):
+        if next(find_damages(read_regular(path)), None) is None:
+            continue
+        # whoever writes the journal would go on at an end that is no longer there
+        lock = FolderLock(path.parent)
+        lock.acquire()
+        try:
+            # it may have grown until the lock was ours
+            data = read_regular(path)
+            lines, repaired = _repair_data(data)
+            copies = (path.with_name(f"{path.name}.damaged{number}") for number in chain([""], count(2)))
+            kept = next(copy for copy in copies if not copy.exists())
+            # the copy must be safe before the original changes
+            write_whole(kept, data, lasting=True)
+            write_whole(path, repaired, lasting=True)
+        finally:
+            lock.release()
+        cut |= len(repaired) < len(data)
+        print("\n".join([f"{path}:", *(f"  {line}" for line in lines), f"  the damaged file: {kept}"]))
+    return DAMAGED if cut else 0
+
+
+def _repair_data(data: bytes) -> tuple[list[str], bytes]:
+    lines: list[str] = []
+    for damage in find_damages(data):
+        if damage.flipped is None:
+            lost = data.count(b"\n", damage.start)
+            lines.append(f"line {damage.line}: {damage.what}. Cut before it: {pluralize(lost, 'line')} less")
+            return lines, data[: damage.start]
+        data = flip_bit_back(data, damage)
+        lines.append(f"line {damage.line}: {damage.what}. Put back")
+    return lines, data
+
+
+def _journal_paths(run: Path) -> list[Path]:
+    result = [*sorted(run.glob(f"*/{JOURNAL}")), run / judge_precheck.JOURNAL]
+    return [path for path in result if path.is_file()]
+
+
+def _check_journal(path: Path) -> Checked:
+    data = read_regular(path)
+    result = list(islice(find_damages(data), _MOST + 1))
+    problems = [f"{path}, line {damage.line}: {damage.what}" for damage in result[:_MOST]]
+    problems += [f"{path}: and more"] * (len(result) > _MOST)
+    return Checked(
+        file=str(path), lines=data.count(b"\n"), torn=len(data) - data.rfind(b"\n") - 1,
+        head="" if result else events.last_checksum(path), problems=tuple(problems),
+    )  # fmt: skip
+
+
+def _journal_lines(checked: Checked) -> list[str]:
+    whole = f"{checked.file}: {pluralize(checked.lines, 'line')}, whole; last checksum {checked.head}"
+    torn = f"  an incomplete last line of {checked.torn:,} bytes is ignored"
+    return [*(checked.problems or [whole]), *[torn] * bool(checked.torn)]

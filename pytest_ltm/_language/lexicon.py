@@ -48,7 +48,7 @@ class Lexicon:
         return Expressions(self, module, {name.replace("_", " "): text for name, text in parts.items()})
 
     def compile_section(self, section: str, parts: Mapping[str, str]) -> re.Pattern[str]:
-        """Return the pattern of a section; `parts`: expressions for names that are no sections."""
+        """Return the pattern of a section; `parts`: expressions for names without a section."""
 
         def fill(name: str) -> str:
             text = "|".join(filter(None, self._sections()[name][2].replace("\n  ", "").split("\n")))
