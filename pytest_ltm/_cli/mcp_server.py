@@ -145,10 +145,6 @@ class _Tools:
         return await _answer(["-m", "pytest_ltm", *words], _READING_SECONDS)
 
 
-def _shorten(text: str) -> str:
-    return shorten_text(text, LONGEST)
-
-
 def _fit_examples(text: str) -> str:
     """Return the JSON of a run with as many examples as an answer may have; a note says how many are left out."""
     run = json.loads(text)
@@ -161,7 +157,7 @@ def _fit_examples(text: str) -> str:
     return json.dumps(run)
 
 
-async def _answer(words: list[str], seconds: float, fit: Callable[[str], str] = _shorten) -> str:
+async def _answer(words: list[str], seconds: float, fit: Callable[[str], str] | None = None) -> str:
     """Return what a Python process prints, while the server goes on answering; ToolError with why it printed nothing.
 
     A process that takes longer is told to end, as Ctrl-C would tell it, and then ended.
@@ -172,7 +168,7 @@ async def _answer(words: list[str], seconds: float, fit: Callable[[str], str] = 
     output, errors = map(for_screen, await to_thread.run_sync(partial(_run_python, words, seconds)))
     if not output.strip():
         raise ToolError(shorten_text(errors.strip() or "nothing was printed", LONGEST))
-    return fit(output.strip())
+    return fit(output.strip()) if fit else shorten_text(output.strip(), LONGEST)
 
 
 def _run_python(words: list[str], seconds: float) -> tuple[str, str]:

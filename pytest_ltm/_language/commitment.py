@@ -97,6 +97,7 @@ def committed_values(reply: str, find: Callable[[str], Sequence[Mention]]) -> se
         return bool(asserted_mentions(normalize_text(text), find))
 
     text = RE.talk.sub(lambda result: " " * len(result[0]), normalize_text(last_word(reply, asserts)))
+    # a line of thought with arrows ends at the last one
     before, _, after = text.rpartition("\u2192")
     text = trim_flood(after if asserts(before) and asserts(after) else text, find)
     if alone := _last_line(text, find):
@@ -179,6 +180,7 @@ def doubt_about(text: str, mention: Mention, *, known: str = "") -> str:
     `known`: question and expected answer; a word of doubt that stands there, too, makes no doubt.
     """
     begin = max(0, mention.start - _AROUND)
+    # bounded, or a text of a thousand mentions takes quadratic time
     text = text[begin : mention.end + _AROUND]
     mention = Mention(mention.start - begin, mention.end - begin, mention.value)
     linked = RE.link.sub(lambda result: ", ".ljust(len(result[0])), text)

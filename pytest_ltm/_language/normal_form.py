@@ -23,6 +23,7 @@ def normalize(speech: str) -> str:
 
 
 def _simplify_once(text: str) -> str:
+    # typography first: the others look for plain quotes and dashes
     for part in (_plain_type, _strip_frame, _without_citations, _without_closings, _without_openings):
         text = part(text).strip() or text
     return text.strip()
@@ -168,17 +169,13 @@ def _without_openings(text: str) -> str:
     for _ in range(4):
         match = RE.first.match(text)
         rest = text[match.end() :] if match else ""
-        if not match or not RE.word.search(rest) or not _is_opening(match[1]):
+        if not match or not RE.word.search(rest) or not _consists_of(match[1], LEXICON.words("opening words")):
+            break
+        spoken = _simple_words(match[1]).split()
+        if LEXICON.words("opening cues").isdisjoint(spoken) or (match[1].endswith(",") and len(spoken) > 1):
             break
         text = rest
     return text
-
-
-def _is_opening(part: str) -> bool:
-    spoken = _simple_words(part).split()
-    several = part.endswith(",") and len(spoken) > 1
-    has_cue = not LEXICON.words("opening cues").isdisjoint(spoken)
-    return has_cue and not several and _consists_of(part, LEXICON.words("opening words"))
 
 
 def _simple_words(part: str) -> str:

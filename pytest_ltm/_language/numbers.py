@@ -43,18 +43,13 @@ def words_with_digits(some_words: Sequence[str]) -> Iterator[str]:
     """Yield the words, each number that is written in words (or as an ordinal) in digits: "twenty", "three" is "23"."""
     at = 0
     while at < len(some_words):
-        if not _may_begin(some_words[at]):
+        if some_words[at] not in _SINGLE and not some_words[at][:1].isdecimal():  # as most do not
             yield some_words[at]
             at += 1
             continue
         value, used = _spelled_number(some_words, at)
         yield str(value) if used else some_words[at]
         at += used or 1
-
-
-def _may_begin(word: str) -> bool:
-    """Tell whether a number may begin with that word; hardly any does, so this comes first."""
-    return word in _SINGLE or word[:1].isdecimal()
 
 
 def _spelled_number(some_words: Sequence[str], at: int) -> tuple[int, int]:
@@ -108,6 +103,7 @@ def write_digits(text: str) -> str:
     plain = RE.degrees.sub(lambda result: " celsius" if "c" in result[1] else " fahrenheit", plain)
     plain = RE.minutes_seconds.sub(r"\1 minutes \2 seconds", RE.hours_minutes.sub(r"\1 hours \2 minutes", plain))
     plain = RE.name.sub(lambda result: _NAMED[result[0]], RE.grouped.sub("", plain))
+    # large numbers before small ones, which are their parts
     plain = RE.large.sub(_large_number, plain)
     plain = RE.units_and_a_half.sub(lambda result: f"{_small_number(result[1]) + 0.5:g} {result[2]}s", plain)
     plain = RE.and_a_half.sub(lambda result: f"{_small_number(result[1]) + 0.5:g}", plain)

@@ -83,6 +83,7 @@ def prove(  # noqa: PLR0911 - one kind of answer, one line
     said = last_word(answer, lambda part: bool(find(normalize_text(part))))
     text = trim_flood(normalize_text(said), find)
     named = list(find(text))[-_MOST:]
+    # before anything else: a recital names the right value, too
     if idle := _prove_idle(answer, find):
         return idle
     if not named:

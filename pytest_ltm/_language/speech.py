@@ -107,6 +107,7 @@ def _without_blocks(text: str, *, own: Collection[str]) -> str:
     closed = {mark.name for mark in marks if mark.role == "closes"}
     marks = [mark for mark in marks if mark.angled or mark.kind == "token" or mark.name in closed]
     spans = _hidden_spans(text, [mark for mark in marks if mark.kind == "hidden"])
+    # tags of any name are taken for thoughts only where no known ones were
     if not spans:
         spans = _preface_spans(text, [mark for mark in marks if mark.kind == "unknown"])
     return _without_tokens(text, spans, [mark for mark in marks if mark.kind == "token"])

@@ -98,6 +98,7 @@ def settled_number(answer: str, given: set[float]) -> float | None:
     mentions = asserted_mentions(text, find, formerly=True)
     if any(is_alternative(text, one) or RE.range.search(text[max(0, one.start - 20) : one.start]) for one in mentions):
         return None
+    # the steps of a calculation are numbers, too
     results = _result_mentions(text, mentions) if len({one.value for one in mentions}) > 1 else mentions
     return float(results[-1].value) if results else None
 
@@ -172,6 +173,7 @@ def _last_naming(answer: str, find: Callable[[str], Sequence[Mention]], least: i
 def _set_credit(answer: str, expected: Sequence[str], others: Sequence[str]) -> float:
     find = partial(find_mentions, names=(*expected, *others))
     text = _concluding_part_of(_last_naming(answer, find), find)
+    # "everybody but Ada": all who are not named after it
     if excepted := RE.except_word.search(text):
         left_out = {one.value for one in find(text) if one.start > excepted.start()}
         named = {*expected, *others} - left_out if left_out else set()
@@ -295,6 +297,7 @@ class AnswersWithSources(Ruled, Struct, frozen=True):
             needed = self.sources[place]
             passages = len(self.titles) - len(self.superseded[place])
             result = 2 * len(named.intersection(needed)) / (len(named) + len(needed))
+            # what naming all passages would earn is worth nothing
             free = 2 * len(needed) / (passages + len(needed))
             cited += max(0.0, (result - free) / (1 - free)) if free < 1 else float(result == 1)
             checks.append(Check(f"answer: {self.expected[place][0]}", ok))

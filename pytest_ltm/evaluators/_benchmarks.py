@@ -152,6 +152,7 @@ def chosen_letters(answer: str, options: Mapping[str, str], *, several: bool = F
         return f" {_mark(known[next(filter(None, match.groups())).lower()], options)} "
 
     text = re.sub(_LETTER.format(letters=letters), marked, answer.strip())
+    # "A" and "I" are words as well: they count beside other letters, or at the end
     capitals = "|".join(re.escape(one) for one in map(str.upper, options) if one not in ("A", "I")) or "(?!)"
     beside = rf"\s*(?:,|&|/|and|or)+\s*(?:{capitals})\b"
     after = r"(?:(?<=and )|(?<=or )|(?<=, ))[AI](?=\W*$)"

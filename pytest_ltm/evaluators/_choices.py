@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pytest_ltm._model.score import Score
 
 
+# int() takes quadratic time, and no story has so many endings
 _LONGEST_NUMBER = 9
 _NUMBER_WORD = "|".join(("one", *COUNTS))
 RE = LEXICON.expressions("choices", number=_NUMBER_WORD, ordinals="|".join(ORDINALS))

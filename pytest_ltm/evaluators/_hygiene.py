@@ -72,6 +72,7 @@ class KnowsHistory(Ruled, Struct, frozen=True):
             return False
         if self.asked[place] == WHEN:
             return prove(answer, day_mentions).answers({day.value for day in day_mentions(normalize_text(expected))})
+        # other values are known to the proof, so that one of them beside the right one shows
         proof = prove(answer, (expected, *others))
         if self.asked[place] == NOW:
             return _unless_copied(proof.answers(expected), answer, (expected, *others))

@@ -72,6 +72,7 @@ class QuoteAtReply(Ruled, Struct, frozen=True):
         """Return the verdict on the replies since the instruction, its own reply first."""
         replies = self.read(replies)
         quoted = [n for n, reply in enumerate(replies, start=1) if self._quotes(reply)]
+        # also while reply `nth` is still to come: a quote said too early cannot be taken back
         if early := [n for n in quoted if n != self.nth]:
             where = ("reply " if len(quoted) == 1 else "replies ") + ", ".join(map(str, quoted))
             reason = f"the quote belongs in reply {self.nth} alone, found in {where}"
@@ -317,6 +318,7 @@ class RemindsInTime(Ruled, Struct, frozen=True):
             reminded = {n for n in named if reminds_of_task(answer_at(answers, n), task)}
             right: set[int] = set()
             for number, due in enumerate(self.due[place], start=1):
+                # the first reply of a minute later or more is the last one in time
                 first = bisect_left(self.at, due + NEAR)
                 if first == len(self.at) or first in about:
                     continue

@@ -66,6 +66,7 @@ class NamesColour(Ruled, Struct, frozen=True):
         mentions = [Mention(*spot, self.expected) for spot in phrase_positions(text, colour)]
         taken = {place for one in mentions for place in range(one.start, one.end)}
         for word in RE.word.finditer(text):
+            # grey is gray, and no second colour
             is_expected = _SPELLINGS.get(word[0]) == colour
             described = RE.describes.search(text[max(0, word.start() - 80) : word.start()])
             if word.start() in taken:
@@ -122,6 +123,7 @@ class ListsNames(Ruled, Struct, frozen=True):
         given = _bulleted_names(text) if given is None else given
         keys = {key for name in given or () if (key := " ".join(plain_words(name)))}
         named = [name for name in self.expected if " ".join(plain_words(name)) in keys]
+        # an empty list is an answer; a list without any expected name is of something else
         if given is not None and (named or not given):
             return self._share(named, len(keys), answer)
         if recites_messages(answer):

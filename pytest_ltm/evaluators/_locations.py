@@ -68,6 +68,7 @@ def walk_legs(legs: Sequence[Leg]) -> Point:
 def _with_places(tokens: Iterator[_Token], places: Sequence[str]) -> Iterator[_Token]:
     """Put place names together: at most as many tokens are looked ahead as the longest name has words."""
     wordings = {place: tuple(word for word in plain_words(place) if word not in _ARTICLES) for place in places}
+    # the longest first: one place may be named like the beginning of another
     names = sorted(((name, place) for place, name in wordings.items()), key=lambda name: -len(name[0]))
     longest = max((len(name) for name, _ in names), default=1)
     ahead: list[_Token] = []
@@ -239,6 +240,7 @@ class LeadsTo(Ruled, Struct, frozen=True):
         if self.follows_own_rules and self.route:
             return self._leg_by_leg(answer, places, goal)
         told = read_legs(answer, places)
+        # who was asked for JSON may have put the legs there
         told = told if any(leg.whole for leg in told) else _legs_of_json(answer) or told
         legs = first_telling(told, self.start, goal)
         value, reason = self._follow(legs)
@@ -293,6 +295,7 @@ def _in_kilometres(text: str) -> str:
     text = RE.metres.sub(lambda result: f"{int(re.sub(r'[,.]', '', result[1])) / 1000:g} km", RE.sum.sub(" ", text))
     text = RE.letter_first.sub(lambda result: f"{_SHORT[result[1].lower()]} ", RE.either_km.sub("0", text))
     if not re.search(r"\d ?(?:km|kilomet)|\bkilomet\w+\W{1,6}\d", text, re.IGNORECASE) and not RE.word_km.search(text):
+        # one alone may be a name: E4
         if len(RE.compass.findall(text)) > 1:
             text = RE.compass.sub(lambda result: f"{result[2]} km {_SHORT[result[1].lower()]}", text)
         text = RE.bare.sub(r"\2 km \1", text)

@@ -401,6 +401,7 @@ class Recollection:
 
     def in_full(self, texts: frozenset[str]) -> bool:
         """Tell whether an answer says enough: numbers that are needed, and something of all that an "and" joins."""
+        # most of the words will do, but no number is nearly right
         numbers = {key for key in self.needed if key.isdecimal()}
         joined = (self.needed.intersection(recollection_keys(part)) for part in RE.and_word.split(self.expected))
         whole = numbers <= texts and all(part & texts for part in joined if part)
@@ -422,6 +423,7 @@ def is_recalled(answer: str, one: Recollection, others: Iterable[Recollection]) 
     told = frozenset(recollection_keys(answer))
     if not one.in_full(told) or only_offers_example(answer):
         return False
+    # another fact of the same words cannot be told apart from this one
     rest = [other for other in others if other.needed - one.needed]
     too = sum(other.needed <= told for other in rest)
     return too < max(3, len(rest) / 2)

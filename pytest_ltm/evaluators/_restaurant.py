@@ -149,6 +149,7 @@ class Menu(Struct, frozen=True, dict=True):
         """
         stems = frozenset(map(word_stem, before))
         short = [frozenset(map(word_stem, item.names[0])) for item in self.items]
+        # a word of many dishes picks none of them: "salad"
         rare = any(sum(word in name for name in short) <= _RARE for word in stems - self.section_stems)
         if not rare or stems <= _PREPARED:
             return None
@@ -228,6 +229,7 @@ def read_order(reply: str, menu: Menu) -> Order:
     for sentence, cued, asks in _ordering_words(text, menu):
         reading = _Reading(sentence, menu, dishes)
         none = " ".join(sentence)
+        # "I will have that, please": what was named last
         if cued and not reading.dishes and not reading.drinks and _THAT & set(sentence) and mentioned:
             reading.dishes, reading.drinks, mentioned = mentioned.dishes[:1], mentioned.drinks[:1], None
             reading.strange = _Reading(sentence, menu, reading.dishes).strange
@@ -294,6 +296,7 @@ class _Reading:
         small = FILLERS | DRINK_ADJECTIVES | _SMALL | drinks
         self.bare = all(word in small or word_stem(word) in called_stems for word in rest)
         self.plain = not RE.no_order.search(" ".join(rest))
+        # a guest who wavers between two has ordered neither
         if "or" in sentence and ("either" in sentence or (len(self.dishes) > 1 and "and" not in sentence)):
             self.dishes = []
 

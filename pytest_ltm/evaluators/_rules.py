@@ -65,6 +65,7 @@ class Ruled:
         checks = [part.as_check for part in parts]
         missed = next((part.answer for part in parts if not part.ok), "")
         score = self.score(ok / max(len(parts), 1), told, missed, checks)
+        # parts are decided by our own rule also where a published one is followed: `standing_in` says so
         return replace(score, rule=f"{self.family}/{self.version}")
 
     def judged_share(self, parts: Sequence[RuleCheck], judge: Judge | None, reason: str) -> Score | Unscored:
@@ -78,6 +79,7 @@ class Ruled:
             decided.append(part)
             if judge and part.prompt:
                 prompt = PROMPTS[part.prompt]
+                # each prompt once: the rule of a verdict names whoever decided a part of it
                 rule = "+judge/".join(dict.fromkeys((*rule.split("+judge/"), prompt.id)))
                 said = ask_judge(judge, prompt, answer=part.answer, **dict(part.parts))
                 if isinstance(said, Unscored):
@@ -106,6 +108,7 @@ class Ruled:
             return answers
         spoken = (_both_ends(speech(answer)) for answer in answers)
         texts = spoken if self.reads_speech else map(normalize, spoken)
+        # what was told goes with each reply: whether one recites shows only beside the messages
         return [ToldReply(text, answers.told) for text in texts] if isinstance(answers, Replies) else list(texts)
 
     def read_last(self, answers: Sequence[str]) -> str:

@@ -63,6 +63,7 @@ class ListsItems(Ruled, Struct, frozen=True):
     def _ours(self, answer: str) -> Score:
         if only_offers_example(answer):
             return self.score(0, "does not know the list and shows an example", answer)
+        # a list in JSON is an answer, however many messages stand around it
         in_json = any(self._expected_among(_items_of_value(value, 3)) for value in json_values(answer))
         if not in_json and (recites_messages(answer) or repeats_told(answer)):
             return self.score(0, REPEATS, answer)

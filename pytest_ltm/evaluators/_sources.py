@@ -92,6 +92,7 @@ class KnowsSources(Ruled, Struct, frozen=True):
 
     def _earned(self, places: Sequence[int], right: Sequence[bool]) -> float:
         asked = Counter(self.expected[place] for place in places if self.asked[place] in _CHOICES)
+        # who always answers alike is right that often
         free = max(asked.values()) if len(asked) > 1 else 0
         return max(sum(right[place] for place in places) - free, 0) / (len(places) - free)
 
@@ -101,6 +102,7 @@ class KnowsSources(Ruled, Struct, frozen=True):
         picked = _chosen_option(answer_at(answers, about), self.others[about]) if about >= 0 else ""
         if kind == PICK or (about >= 0 and not picked):
             return False
+        # what an agent asks back is no answer
         answer = "".join(one for one in split_sentences(answer_at(answers, place)) if not one.rstrip().endswith("?"))
         if recites_messages(answer) or _repeats_message(answer, self.told):
             return False

@@ -97,6 +97,7 @@ def _says_of_world(answer: str, expected: str, others: Sequence[str], realm: str
     same = _any_spelling(expected)
     text = re.sub(rf"\b({same})\W+or\W+(?:{same})\b", r"\1", text)  # two words for the same
     text = RE.tag.sub(lambda result: result[0] if find(result[1]) or not marks(result[1]) else f" {result[1]} ", text)
+    # blanks keep the places of all else
     for one in _other_world_mentions(text, find(text), marks(text)):
         text = text[: one.start] + " " * (one.end - one.start) + text[one.end :]
     return prove(text, find).answers(expected)

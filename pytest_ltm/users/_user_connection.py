@@ -129,6 +129,7 @@ class UserConnection:
         return reply.text
 
     def _bought(self, example: str, model: object, name: str, question: UserQuestion) -> Reply:
+        # objects need not be hashable; the model is kept, so no other gets its id
         key = model if isinstance(model, str) else id(model)
         if key not in self._opened:
             self._opened[key] = model, self.open(model, name)

@@ -75,6 +75,7 @@ def read_gold(answer: str, question: str) -> Gold:
     if amounts and not _other_words(texts[0], question):
         extra = tuple((one,) for one in _plain_amounts(also))
         return Gold(answer.strip(), texts, "amount", (*amounts, *extra))
+    # an order is asked for, or only the expected answer has one
     ordered = RE.ordered.search(main) or RE.order_asked.search(question.lower())
     return Gold(answer.strip(), texts, "order" if ordered else "phrase", amounts)
 

@@ -201,6 +201,7 @@ def phrase_ruling(  # noqa: PLR0911 - one rule, one line
     """Return the ruling on an answer that should name something in words."""
     asked = content_stems(question)
     new = (gold.stems - asked) - TITLES or gold.stems - asked
+    # words alone do not decide between two things that the question names itself
     if options_of(question) and len(new) <= 1:
         return choice_ruling(gold, question, end, refused=refused)
     if gold.kind == "phrase" and other_figures(gold.texts[0], question, end):
