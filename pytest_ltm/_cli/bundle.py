@@ -12,7 +12,7 @@ import re
 import shlex
 import stat
 import zipfile
-from functools import cache
+from functools import cache, cached_property
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
@@ -61,9 +61,7 @@ def eval_statements(run: LoadedRun, name: str, digest: str, claim: Rule | None) 
         part = structs.replace(run.result, conversations=held)
         passed = decide_gate(part, [rule]).state == "passed"
         samples = [{"id": row.nodeid, "outcome": row.outcome, **dict(user_properties(row))} for row in part.scenarios]
-        leaves = [json.dumps(sample, sort_keys=True).encode() for sample in samples]
-        plans = sorted(one.plan_fingerprint for one in held)
-        comparator = ">=" if rule.metric.higher_is_better else "<="
+        agent, plans = held[0].agent_fingerprint.removeprefix("sha256:"), sorted(one.plan_fingerprint for one in held)
         suite = run.result.suite.partition(" ")[0] or "definitions"
         statements[f"{column.agent}-{column.span_label}"] = {
             "_type": STATEMENT,
@@ -73,10 +71,11 @@ def eval_statements(run: LoadedRun, name: str, digest: str, claim: Rule | None) 
                 "harness": {
                     "name": "pytest-ltm", "version": version("pytest-ltm"), "digest": {"sha256": harness_digest()},
                 },
-                "metric": f"{suite}@{column.span_label}/{rule.metric.name}", "comparator": comparator,
+                "metric": f"{suite}@{column.span_label}/{rule.metric.name}",
+                "comparator": ">=" if rule.metric.higher_is_better else "<=",
                 "threshold": rule.limit, "passed": passed, "sampleSize": len(part.scenarios),
-                "samplesRoot": merkle_root(leaves),
-                "model": {"name": column.agent, "digest": {"sha256": _plain(held[0].agent_fingerprint)}},
+                "samplesRoot": merkle_root([json.dumps(sample, sort_keys=True).encode() for sample in samples]),
+                "model": {"name": column.agent, "digest": {"sha256": agent}},
                 "data": {"digest": {"sha256": sha256("\n".join(plans).encode()).hexdigest()}},
                 "assuranceLevel": "self_attested",
             },
@@ -86,14 +85,14 @@ def eval_statements(run: LoadedRun, name: str, digest: str, claim: Rule | None) 
 
 def merkle_root(leaves: Sequence[bytes]) -> str:
     """Return the root of a Merkle tree over these (RFC 6962, section 2.1), in hexadecimal."""
-    return _tree_hash(leaves).hex()
 
+    def hash_tree(leaves: Sequence[bytes]) -> bytes:
+        if len(leaves) < 2:
+            return sha256(b"".join(b"\0" + leaf for leaf in leaves)).digest()
+        middle = 1 << (len(leaves) - 1).bit_length() - 1
+        return sha256(b"\1" + hash_tree(leaves[:middle]) + hash_tree(leaves[middle:])).digest()
 
-def _tree_hash(leaves: Sequence[bytes]) -> bytes:
-    if len(leaves) < 2:
-        return sha256(b"".join(b"\0" + leaf for leaf in leaves)).digest()
-    middle = 1 << (len(leaves) - 1).bit_length() - 1
-    return sha256(b"\1" + _tree_hash(leaves[:middle]) + _tree_hash(leaves[middle:])).digest()
+    return hash_tree(leaves).hex()
 
 
 @cache
@@ -104,10 +103,6 @@ def harness_digest() -> str:
     for path in sorted(package.rglob("*.py"), key=lambda path: path.relative_to(package).as_posix()):
         whole.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return whole.hexdigest()
-
-
-def _plain(fingerprint: str) -> str:
-    return fingerprint.removeprefix("sha256:")
 
 
 FORMAT = "pytest-ltm bundle 1"
@@ -186,9 +181,10 @@ def bundle_run(given: Namespace) -> int:
         raise LtmError(f"{run}: scores do not follow from the record: {differs[0]}. {more}")
     if given.output.exists():
         raise ConfigurationError(f"-o: {str(given.output)!r} already exists: choose another name")
-    files = {name: _published_bytes(run, name) for name in _bundled_names(run)}
+    paths = (path.relative_to(run).as_posix() for path in run.rglob("*") if path.is_file() and not path.is_symlink())
+    files = {name: _published_bytes(run, name) for name in sorted(filter(_KEPT.fullmatch, paths))}
     for name, data in files.items():
-        _refuse_secrets(name, data)
+        _refuse_secrets(name, data.decode("utf-8", "replace"))
     source = None
     if any(each.plan().get("history") for each in loaded.conversations) and not given.with_texts:
         source = DataTexts.read(_data_file(run, given.data))
@@ -208,11 +204,6 @@ def bundle_run(given: Namespace) -> int:
     return 0
 
 
-def _bundled_names(run: Path) -> list[str]:
-    names = (path.relative_to(run).as_posix() for path in run.rglob("*") if path.is_file() and not path.is_symlink())
-    return sorted(name for name in names if _KEPT.fullmatch(name))
-
-
 def _published_bytes(run: Path, name: str) -> bytes:
     """Return a file as it is; run.json and its like without paths of the machine."""
     data = read_regular(run / name)
@@ -227,16 +218,12 @@ def _published_bytes(run: Path, name: str) -> bytes:
     return json_text(record).encode()
 
 
-def _refuse_secrets(name: str, data: bytes) -> None:
-    text = data.decode("utf-8", "replace")
-    if redact_secrets(text) == text:
-        return
-    lines = enumerate(text.splitlines(), start=1)
-    number = next((number for number, line in lines if redact_secrets(line) != line), 1)
-    raise LtmError(
-        f"{name}, line {number}: there is a secret here, so the run is not bundled. Journals are never edited: play "
-        "the run again without it"
-    )
+def _refuse_secrets(name: str, text: str) -> None:
+    if redact_secrets(text) != text:
+        lines = enumerate(text.splitlines(), start=1)
+        number = next((number for number, line in lines if redact_secrets(line) != line), 1)
+        hint = "Journals are never edited: play the run again without it"
+        raise LtmError(f"{name}, line {number}: there is a secret here, so the run is not bundled. {hint}")
 
 
 def _data_file(run: Path, given: Path | None) -> Path:
@@ -255,12 +242,11 @@ def _data_file(run: Path, given: Path | None) -> Path:
 
 def _zip_files(run: str, files: dict[str, bytes], source: DataTexts | None) -> tuple[bytes, int]:
     """Return the bundle, and the bytes of its files."""
-    listed, stored = {}, {}
+    listed, stored = {}, dict(files)
     for name, data in files.items():
-        stored[name] = data
-        listed[name] = BundledFile(sha256(data).hexdigest(), len(data))
-        if source is not None and len(parts := source.cut(data.decode())) > 1:
-            listed[name] = BundledFile(sha256(data).hexdigest(), len(data), texts=True)
+        parts = source.cut(data.decode()) if source is not None else []
+        listed[name] = BundledFile(sha256(data).hexdigest(), len(data), texts=len(parts) > 1)
+        if listed[name].texts:
             stored[name] = json.dumps(parts, ensure_ascii=False, separators=(",", ":")).encode()
     manifest = Manifest(
         format=FORMAT, run=run, pytest_ltm=version("pytest-ltm"), files=listed,
@@ -286,8 +272,16 @@ class DataTexts:
     def __init__(self, name: str, data: bytes) -> None:
         self.name, self.digest = name, sha256(data).hexdigest()
         text = data.decode("utf-8-sig")
-        self._text = "\n".join(json.dumps(one, ensure_ascii=False)[1:-1] for one in _texts_within(_json_values(text)))
-        self._places: dict[str, int] = {}
+        try:
+            values = json.loads(text)
+        except ValueError:
+            values = list(map(json.loads, filter(str.strip, text.splitlines())))
+        self._text = "\n".join(json.dumps(one, ensure_ascii=False)[1:-1] for one in _texts_within(values))
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        ends = range(len(self._text) - _GRAM, -1, -_GRAM)
+        return {self._text[at : at + _GRAM]: at for at in ends}
 
     @classmethod
     def read(cls, path: Path) -> DataTexts:
@@ -301,11 +295,11 @@ class DataTexts:
 
     def cut(self, text: str) -> list[Any]:
         """Return a text as parts: what is its own, and [place, length] for what stands in the data set."""
-        source, places = self._text, self._index()
+        source = self._text
         parts: list[Any] = []
         start = at = 0
         while at + _GRAM <= len(text):
-            there = places.get(text[at : at + _GRAM])
+            there = self._places.get(text[at : at + _GRAM])
             if there is None:
                 at += 1
                 continue
@@ -321,40 +315,20 @@ class DataTexts:
     def join(self, parts: list[Any], size: int) -> str:
         """Return the text that was cut; ValueError if it is longer than `size`, or not made of parts."""
         texts: list[str] = []
-        total = 0
         for part in parts:
-            piece = part if isinstance(part, str) else self._text[part[0] : part[0] + part[1]]
-            total += len(piece)
-            if total > size:
+            texts.append(part if isinstance(part, str) else self._text[part[0] : part[0] + part[1]])
+            size -= len(texts[-1])
+            if size < 0:  # at once: each of a million parts may stand for all of the data set
                 raise ValueError("it is larger than it says")
-            texts.append(piece)
         return "".join(texts)
 
-    def _index(self) -> dict[str, int]:
-        if not self._places:
-            ends = range(len(self._text) - _GRAM, -1, -_GRAM)
-            self._places = {self._text[at : at + _GRAM]: at for at in ends}
-        return self._places
 
-
-def _json_values(text: str) -> Iterator[object]:
-    """Yield the JSON value of a file, or that of each line."""
-    try:
-        yield json.loads(text)
-    except ValueError:
-        for line in filter(str.strip, text.splitlines()):
-            yield json.loads(line)
-
-
-def _texts_within(values: object) -> Iterator[str]:
-    if isinstance(values, str):
-        yield values
-    elif isinstance(values, dict):
-        for value in values.values():
-            yield from _texts_within(value)
-    elif not isinstance(values, (int, float, type(None))):
-        for value in values:  # type: ignore[attr-defined]
-            yield from _texts_within(value)
+def _texts_within(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (dict, list)):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _texts_within(one)
 
 
 # --- reading one
@@ -369,9 +343,8 @@ def open_bundle(path: Path, into: Path, data: Path | None) -> tuple[Path, list[D
         with zipfile.ZipFile(path) as archive:
             entries = _checked_entries(path, archive)
             manifest = _read_manifest(path, archive, entries)
-            source = _open_source(path, manifest, data)
             run = into / manifest.run
-            differs = list(_unpack_files(archive, entries, manifest, source, run))
+            differs = list(_unpack_files(archive, entries, manifest, _open_source(path, manifest, data), run))
     except (zipfile.BadZipFile, zipfile.LargeZipFile, OSError, EOFError, NotImplementedError, RuntimeError) as error:
         raise LtmError(f"{path}: cannot be read as a bundle: {error}") from error
     return run, differs
@@ -430,10 +403,8 @@ def _open_source(path: Path, manifest: Manifest, data: Path | None) -> DataTexts
     if manifest.data is None:
         return None
     if data is None:
-        raise LtmError(
-            f"{path}: the texts of {manifest.data.name} (sha256 {manifest.data.sha256}) are not in the bundle. Name "
-            "the file: --data=FILE"
-        )
+        data_set = f"{manifest.data.name} (sha256 {manifest.data.sha256})"
+        raise LtmError(f"{path}: the texts of {data_set} are not in the bundle. Name the file: --data=FILE")
     source = DataTexts.read(data)
     if source.digest != manifest.data.sha256:
         raise LtmError(f"--data: {data} is not the file that the run was played with: its sha256 is {source.digest}")

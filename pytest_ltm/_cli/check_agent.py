@@ -48,7 +48,6 @@ if TYPE_CHECKING:
 
 ALPHA, LEAST_LEAD = 0.01, 0.1
 """How unlikely, and how large as a share of full marks, a lead on published texts is that is worth a look."""
-_SEEDS = ("0", "fresh", "fresh")
 _SUITE = ("--ltm-suite=standard", "--ltm-span=2k", "--ltm-examples=1", "--ltm-compare=", "--ltm-judge=none")
 
 
@@ -63,14 +62,13 @@ class TextsComparison(Struct, frozen=True):
     @property
     def sentence(self) -> str:
         """The shares of full marks."""
-        known, *others = (mean(one.values()) if one else 0.0 for one in self._all)
-        new = " and ".join(f"{share:.2f}" for share in others)
-        return f"standard at 2k: {known:.2f} of full marks on the texts of seed 0, {new} on new ones"
+        known, *others = (f"{mean(one.values()) if one else 0.0:.2f}" for one in (self.published, *self.fresh))
+        return f"standard at 2k: {known} of full marks on the texts of seed 0, {' and '.join(others)} on new ones"
 
     @property
     def knows_texts(self) -> bool:
         """Whether the agent does better on published texts than chance allows, and than with either fresh seed."""
-        shared = sorted(set.intersection(*map(set, self._all)))
+        shared = sorted(set(self.published).intersection(*self.fresh))
         leads = [self.published[name] - mean(one[name] for one in self.fresh) for name in shared]
         if not leads or mean(leads) < LEAST_LEAD:
             return False
@@ -79,22 +77,14 @@ class TextsComparison(Struct, frozen=True):
             mean(self.published[name] - one[name] for name in shared) >= LEAST_LEAD for one in self.fresh
         )
 
-    @property
-    def _all(self) -> tuple[dict[str, float], ...]:
-        return self.published, *self.fresh
-
 
 def compare_texts(spec: str) -> TextsComparison:
     """Play a small suite with seed 0 and with two fresh ones; LtmError if pytest plays nothing."""
     with TemporaryDirectory(prefix="ltm-texts-") as name:
-        runs = [
-            play_run([spec], [*_SUITE, f"--ltm-seed={seed}"], Path(name) / str(number))
-            for number, seed in enumerate(_SEEDS)
-        ]
-    published, *fresh = (
-        {scenario: mean(scores) for scenario, scores in scores_by_scenario(run.result.scenarios).items()}
-        for run in runs
-    )
+        folders = [(seed, Path(name) / str(number)) for number, seed in enumerate(("0", "fresh", "fresh"))]
+        runs = [play_run([spec], [*_SUITE, f"--ltm-seed={seed}"], folder) for seed, folder in folders]
+    scores = [scores_by_scenario(run.result.scenarios) for run in runs]
+    published, *fresh = ({name: mean(marks) for name, marks in each.items()} for each in scores)
     return TextsComparison(published, tuple(fresh))
 
 
@@ -163,10 +153,8 @@ def check_agent(given: Namespace) -> int:
         texts = compare_texts(given.spec)
         report.notes.append(texts.sentence)
         report.finds += [KNOWS_TEXTS] * texts.knows_texts
-    if given.json:
-        print(redact_secrets(json.dumps(asdict(report), indent=1)))
-    else:
-        print(redact_secrets("\n".join(report_lines(report, max(shutil.get_terminal_size().columns, _SHOWN)))))
+    lines = report_lines(report, max(shutil.get_terminal_size().columns, _SHOWN))
+    print(redact_secrets(json.dumps(asdict(report), indent=1) if given.json else "\n".join(lines)))
     return report.status
 
 
@@ -208,21 +196,16 @@ class _Visit:
         if not source.serves_many:
             result.finds.append(source.refusal)
         with self._talking() as first:
-            _found = self._found
-            _found.capabilities = sorted(first.capabilities & CAPABILITIES.keys())
-            if not self._source.embedded:
-                _found.finds += near_misses(first.agent, CAPABILITIES).values()
-                _found.finds += [
-                    f"it has {name}(), which nothing calls. Did you mean {meant}() of {power}?"
-                    for name, meant, power in _misspelt_methods(first.agent)
-                ]
+            result.capabilities = sorted(first.capabilities & CAPABILITIES.keys())
+            if not source.embedded:
+                result.finds += [*near_misses(first.agent, CAPABILITIES).values(), *_misspelt_methods(first.agent)]
             # a message in between: an agent that keeps just the last one must not seem to remember
             asked = (GREETING, self._secret.telling, BETWEEN, self._secret.question)
             knew = self._secret.is_in([self._say(first, message) for message in asked][-1])
             empty = [message for message, reply in zip(asked, result.replies, strict=False) if not reply.strip()]
-            if empty:
-                result.finds.append(f"an empty reply to {empty[0]!r}, which is accepted and scored as given")
-            result.notes += [f"recalls a fact from three messages earlier: {'yes' if knew else 'no'}"]
+            for message in empty[:1]:
+                result.finds.append(f"an empty reply to {message!r}, which is accepted and scored as given")
+            result.notes.append(f"recalls a fact from three messages earlier: {'yes' if knew else 'no'}")
             if "Checkpointable" in first.capabilities:
                 state = first.save()
                 result.notes.append(f"save() gives {pluralize(len(state), 'byte')}")
@@ -254,18 +237,17 @@ class _Visit:
 
     def _look_for_leaks(self, first: AgentCaller, *, knew: bool) -> None:
         """Ask the next agent for what only the first was told; where one serves all, it has been reset."""
-        _found = self._found
         # it is given the whole conversation each time and has nothing to leak
         if not self._source.owned and "Stateless" in first.capabilities:
             return
         with self._talking() as second:
             if self._secret.is_in(self._say(second, self._secret.question)):
-                _found.finds.append(
+                self._found.finds.append(
                     "in another conversation it knows a fact from the first: a run would be unmeasurable. "
                     "Keep each conversation's memory apart (conversation_id), or forget everything in reset()"
                 )
             elif knew:
-                _found.notes.append("does not know it in another conversation")
+                self._found.notes.append("does not know it in another conversation")
 
     def _talk_at_once(self) -> None:
         """Hold two conversations at once, as --ltm-concurrency does: some agents fail only then."""
@@ -296,18 +278,16 @@ class _Visit:
         speaker.tell_time(START)
         began = stopwatch_seconds()
         reply = speaker.ask(message)
-        _found = self._found
-        _found.seconds.append(stopwatch_seconds() - began)
-        _found.replies.append(reply.text)
+        self._found.seconds.append(stopwatch_seconds() - began)
+        self._found.replies.append(reply.text)
         self._charge(reply)
         return reply.text
 
     def _charge(self, reply: Reply) -> None:
-        _found = self._found
         if reply.usage is not None and not reply.usage.estimated:
-            _found.tokens = (_found.tokens or 0) + reply.usage.total
+            self._found.tokens = (self._found.tokens or 0) + reply.usage.total
         if reply.cost_usd is not None:
-            _found.cost_usd = (_found.cost_usd or 0.0) + reply.cost_usd
+            self._found.cost_usd = (self._found.cost_usd or 0.0) + reply.cost_usd
 
     @contextmanager
     def _talking(self, folder: Path | None = None) -> Iterator[AgentCaller]:
@@ -316,24 +296,21 @@ class _Visit:
             self._source.make(folder=folder), timeout=self._timeout, name=self._source.spec, owned=self._source.owned,
             retries=Retries(most=_RETRIES, rng=Random()),
         )  # fmt: skip
-        notice = None
         try:
             yield speaker
         finally:
             notice = speaker.close()
-        if notice:
-            self._found.finds.append(notice)
+        self._found.finds += [notice] if notice else []
 
 
-def _misspelt_methods(agent: object) -> Iterator[tuple[str, str, str]]:
-    """Yield names of the agent's methods that are nearly those of a capability, the name meant, and the capability."""
+def _misspelt_methods(agent: object) -> Iterator[str]:
+    """Yield a sentence on each of the agent's methods whose name is nearly that of a method of a capability."""
     owners = {name: power for power, kind in CAPABILITIES.items() for name in protocol_members(kind)}
     for name in dir(agent):
         if name.startswith("_") or name in owners or name in vars(object) or not callable(getattr(agent, name, None)):
             continue
-        meant = difflib.get_close_matches(name, [one for one in owners if not hasattr(agent, one)], 1, _CLOSE)
-        if meant:
-            yield name, meant[0], owners[meant[0]]
+        for meant in difflib.get_close_matches(name, [one for one in owners if not hasattr(agent, one)], 1, _CLOSE):
+            yield f"it has {name}(), which nothing calls. Did you mean {meant}() of {owners[meant]}?"
 
 
 def _foreign_frames(cause: BaseException | None) -> Iterator[str]:
@@ -341,9 +318,8 @@ def _foreign_frames(cause: BaseException | None) -> Iterator[str]:
     if cause is not None:
         ours = str(Path(__file__).parents[1])
         report = traceback.TracebackException.from_exception(cause)
-        report.stack = traceback.StackSummary.from_list(
-            [one for one in report.stack if not one.filename.startswith(ours)]
-        )
+        foreign = [one for one in report.stack if not one.filename.startswith(ours)]
+        report.stack = traceback.StackSummary.from_list(foreign)
         yield from "".join(report.format(chain=False)).rstrip().splitlines()
 
 
@@ -368,12 +344,9 @@ def _report_rows(report: AgentCheckReport) -> Iterator[tuple[str, str]]:
         took = f"median {_time_text(median(report.seconds))}, longest {_time_text(max(report.seconds))}"
         yield "replies", f"{len(report.seconds)}; {took}"
         yield "the last one", repr(clip_text(one_line(report.replies[-1]), _SHOWN))
-        yield (
-            "tokens",
-            "not reported: messages and replies are counted, marked ~"
-            if report.tokens is None
-            else (f"{report.tokens:,}" + ("" if report.cost_usd is None else f", {format_dollars(report.cost_usd)}")),
-        )
+        cost = "" if report.cost_usd is None else f", {format_dollars(report.cost_usd)}"
+        unreported = "not reported: messages and replies are counted, marked ~"
+        yield "tokens", unreported if report.tokens is None else f"{report.tokens:,}{cost}"
     if not report.unusable:
         yield "capabilities", ", ".join(report.capabilities) or "none: replies alone, which is enough"
     for note in report.notes:

@@ -42,13 +42,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the sides, the rules and the format."""
     parser.add_argument("before", metavar="A", help="the baseline; it must have exactly one agent")
     parser.add_argument("after", nargs="+", metavar="B", help="each is compared with A, agent by agent")
-    fail, under = (
-        "how far a metric may move: mean:5%%, p:0.05, cost:10%%",
-        "the minimum: 0.8, scenario:colours.mean:0.5",
-    )
-    for flag, text in (("--compare-fail", fail), ("--fail-under", under)):
-        rule = f"exit status 1 if this rule is broken (repeatable): {text}"
-        parser.add_argument(flag, action="append", default=[], metavar="RULE", help=rule)
+    rule = "exit status 1 if this rule is broken (repeatable):"
+    fail = f"{rule} how far a metric may move: mean:5%%, p:0.05, cost:10%%"
+    parser.add_argument("--compare-fail", action="append", default=[], metavar="RULE", help=fail)
+    under = f"{rule} the minimum: 0.8, scenario:colours.mean:0.5"
+    parser.add_argument("--fail-under", action="append", default=[], metavar="RULE", help=under)
     add_plans(parser)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--markdown", action="store_true", help="print Markdown, as for a step summary")
@@ -71,7 +69,14 @@ def compare_results(given: Namespace) -> int:
         for text in discrepancy_sentences(read_run(folder)) if folder.is_dir() else ():
             print(one_line(redact_secrets(f"{side.name} {DIFFERS}: {text}")), file=sys.stderr)
     before = one_agent(sides[0], how=WAYS.choose_agent)
-    result = _compare_sides(before, sides[1:], rules, common=given.plans == "overlapping")
+    changes = [compare_sides(before, side, WAYS, common=given.plans == "overlapping") for side in sides[1:]]
+    # each further comparison is one more chance to find something by luck
+    looks = sum(moved.looks for moved in changes)
+    shared = [structs.replace(moved, looks=looks) for moved in changes]
+    result = [
+        (side, moved, decide_gate(side.result, rules, moved) if rules else None)
+        for side, moved in zip(sides[1:], shared, strict=True)
+    ]
     print(_comparison_page(result, rules, given))
     for side, moved, verdict in result:
         problem = add_to_step_summary(comparison_markdown(side.result, moved, verdict))
@@ -84,18 +89,6 @@ def compare_results(given: Namespace) -> int:
 
 
 _Found = tuple[GateSide, Changes, "GateVerdict | None"]
-
-
-def _compare_sides(before: GateSide, sides: Sequence[GateSide], rules: Sequence[Rule], *, common: bool) -> list[_Found]:
-    """Return what moved to each side and how the rules fare; what is said of chance minds that there are several."""
-    changes = [compare_sides(before, side, WAYS, common=common) for side in sides]
-    # each further comparison is one more chance to find something by luck
-    looks = sum(moved.looks for moved in changes)
-    shared = [structs.replace(moved, looks=looks) for moved in changes]
-    return [
-        (side, moved, decide_gate(side.result, rules, moved) if rules else None)
-        for side, moved in zip(sides, shared, strict=True)
-    ]
 
 
 def _comparison_page(result: Sequence[_Found], rules: Sequence[Rule], given: Namespace) -> str:

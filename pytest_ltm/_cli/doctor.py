@@ -14,6 +14,7 @@ import sys
 import tempfile
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, entry_points, version
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,10 +22,11 @@ from pytest_ltm._calls import KINDS, provider_of
 from pytest_ltm._calls.chat_model import ENDPOINTS
 from pytest_ltm._cli import PROGRAM
 from pytest_ltm._cli.arguments import RUN, add_json, add_ltm_dir
-from pytest_ltm._cli.integrity import repair_journals, verify_journals
 from pytest_ltm._engine.port import Checkpoints
-from pytest_ltm._engine.recording_folder import CHECKPOINTS, JOURNAL, RESULTS, Recording, cannot_go_on, read_recording
+from pytest_ltm._engine.recording_folder import CHECKPOINTS, JOURNAL, RESULTS, cannot_go_on, read_recording
 from pytest_ltm._journal import amendments as _amendments
+from pytest_ltm._journal import events, prechecks
+from pytest_ltm._journal.codec import find_damages, flip_bit_back
 from pytest_ltm._journal.result import ConversationName, read_results
 from pytest_ltm._journal.run_file import (
     FILE,
@@ -38,10 +40,12 @@ from pytest_ltm._journal.run_file import (
 )
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._results.text import one_line, pad_right, pluralize, wrap_text
+from pytest_ltm._storage.disk import read_regular, write_whole
 from pytest_ltm._storage.errors import LtmError, describe_error
-from pytest_ltm._storage.locks import OWNER, lock_holder, lock_owner
+from pytest_ltm._storage.locks import OWNER, FolderLock, lock_holder, lock_owner
 from pytest_ltm._storage.schema import load_packaged_yaml
 from pytest_ltm._storage.secrets import is_secret_name, redact_secrets
+from pytest_ltm.reporting.verification import find_discrepancies
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -77,17 +81,15 @@ def show_diagnosis(given: Namespace) -> int:
         run = _find_folder(given.run or LATEST, given.ltm_dir)
         return repair_journals(run) if given.repair else verify_journals(run, as_json=given.json)
     width = max(shutil.get_terminal_size().columns, _LEAST)
-    environment: Environment | Diagnosis
+    found: Environment | Diagnosis
     if given.run is None:
-        environment = diagnose_environment(given.ltm_dir)
-        lines = environment_lines(environment, width)
+        found = diagnose_environment(given.ltm_dir)
+        lines = environment_lines(found, width)
     else:
-        environment = diagnose_run(_find_folder(given.run, given.ltm_dir), given.ltm_dir)
-        lines = run_lines(environment, width)
-    print(
-        redact_secrets(json.dumps(asdict(environment), indent=1, ensure_ascii=True) if given.json else "\n".join(lines))
-    )
-    return PROBLEMS if environment.problems else 0
+        found = diagnose_run(_find_folder(given.run, given.ltm_dir), given.ltm_dir)
+        lines = run_lines(found, width)
+    print(redact_secrets(json.dumps(asdict(found), indent=1) if given.json else "\n".join(lines)))
+    return PROBLEMS if found.problems else 0
 
 
 def _find_folder(text: str, ltm_dir: Path) -> Path:
@@ -106,7 +108,6 @@ _NAMED = [known.key_env for known in ENDPOINTS.values()] + [provider_of(kind).ad
 KEYS = tuple(filter(None, dict.fromkeys(_NAMED)))
 ENCODINGS = ("cl100k_base", "o200k_base")
 _LATEST = 5
-_RESUME = "pytest --ltm-resume="
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,8 +145,9 @@ def diagnose_environment(ltm_dir: Path) -> Environment:
     latest = newest_first(ltm_dir)[:_LATEST]
     writable = _why_not_writable(ltm_dir)
     encodings = {name: _cannot_count(name) for name in ENCODINGS}
-    missing = [f"{name} is missing: pip install {name}" for name, result in packages.items() if not result]
-    broken = [f"the tokenizer {name} does not work: {why}" for name, why in encodings.items() if why]
+    problems = [f"{name} is missing: pip install {name}" for name, result in packages.items() if not result]
+    problems += [f"the tokenizer {name} does not work: {why}" for name, why in encodings.items() if why]
+    problems += [f"{ltm_dir} cannot be written: {writable}"] * bool(writable)
     points = (point.dist for point in entry_points(group="pytest11"))
     return Environment(
         python=sys.version.split()[0], platform=platform.platform(), pytest_ltm=_installed_version("pytest-ltm"),
@@ -156,7 +158,7 @@ def diagnose_environment(ltm_dir: Path) -> Environment:
         keys={name: bool(os.environ.get(name)) for name in (*KEYS, *sorted(filter(is_secret_name, os.environ)))},
         ltm_dir=str(ltm_dir), writable=writable, runs=tuple(path.name for path in latest),
         cut_short=tuple(path.name for path in latest if cut_short(path)),
-        problems=(*missing, *broken, *([f"{ltm_dir} cannot be written: {writable}"] if writable else [])),
+        problems=tuple(problems),
     )  # fmt: skip
 
 
@@ -220,24 +222,29 @@ def diagnose_conversation(folder: Path) -> ConversationDiagnosis:
     """Return what a folder holds, whatever it holds."""
     lock, held = lock_state(folder)
     diagnosis = ConversationDiagnosis(name=folder.name, state="empty", lock=lock, held=held, size=size_of(folder))
-    problems: list[str] = []
-    return _try_reading(lambda: _examine_conversation(folder, diagnosis), problems) or replace(
-        diagnosis, state="damaged", problems=tuple(problems), resume="".join(problems)
-    )
+    try:
+        return _examine_conversation(folder, diagnosis)
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is told
+        problem = describe_problem(error)
+        return replace(diagnosis, state="damaged", problems=(problem,), resume=problem)
 
 
 def _examine_conversation(folder: Path, diagnosis: ConversationDiagnosis) -> ConversationDiagnosis:
     path = folder / JOURNAL
     recording = read_recording(path)
     if recording is None:
-        gone = f"{folder.name} has no journal with a complete first line: nothing was said" if path.exists() else ""
-        return replace(diagnosis, problems=(gone,) if gone else ())
+        gone = f"{folder.name} has no journal with a complete first line: nothing was said"
+        return replace(diagnosis, problems=(gone,) * path.exists())
     record, checkpoints = recording.record, folder / CHECKPOINTS
     said = [*record.transcript, *record.unanswered.values()]
     planned = recording.header.plan.get("examples")
     return replace(
         diagnosis,
-        state=_conversation_state(recording, held=diagnosis.held),
+        state=(
+            "complete" if recording.complete
+            else "in progress" if diagnosis.held
+            else "agent gone" if record.ended_early else "interrupted"
+        ),
         exchanges=recording.exchanges,
         tokens=sum(each.message_tokens + each.reply_tokens for each in said),
         ended=sum(example.end is not None for example in record.examples.values()),
@@ -246,13 +253,7 @@ def _examine_conversation(folder: Path, diagnosis: ConversationDiagnosis) -> Con
         checkpoints=tuple(sorted(int(each.stem) for each in checkpoints.glob("*.bin") if each.stem.isdecimal())),
         resume=cannot_go_on(recording, Checkpoints(checkpoints)),
         problems=_result_problems(folder / RESULTS),
-    )
-
-
-def _conversation_state(recording: Recording, *, held: bool) -> str:
-    if recording.complete:
-        return "complete"
-    return "in progress" if held else "agent gone" if recording.record.ended_early else "interrupted"
+    )  # fmt: skip
 
 
 def _result_problems(path: Path) -> tuple[str, ...]:
@@ -288,13 +289,18 @@ def size_of(folder: Path) -> int:
     return total
 
 
-def _try_reading(read: Callable[[], T], problems: list[str]) -> T | None:
-    """Return what is read; None, and a sentence more in `problems`, if it cannot be."""
+def _try_reading(read: Callable[[Path], T], folder: Path, problems: list[str]) -> T | None:
+    """Return what is read of a folder; None, and a sentence more in `problems`, if it cannot be."""
     try:
-        return read()
+        return read(folder)
     except Exception as error:  # noqa: BLE001 - whatever it is, it is told
-        problems.append(str(error) if isinstance(error, LtmError) else describe_error(error))
+        problems.append(describe_problem(error))
     return None
+
+
+def describe_problem(error: Exception) -> str:
+    """Return an error as a sentence of a diagnosis: our own as they are."""
+    return str(error) if isinstance(error, LtmError) else describe_error(error)
 
 
 # --- one run folder
@@ -332,8 +338,8 @@ class Diagnosis:
 def diagnose_run(folder: Path, ltm_dir: Path) -> Diagnosis:
     """Return what a run folder holds, whatever it holds."""
     problems: list[str] = []
-    run = _try_reading(lambda: read_run_file(folder), problems)
-    amended = _try_reading(lambda: _amendments.read_amendments(folder), problems)
+    run = _try_reading(read_run_file, folder, problems)
+    amended = _try_reading(_amendments.read_amendments, folder, problems)
     result = tuple(map(diagnose_conversation, _conversation_folders(folder)))
     settings = run.settings if run else {}
     return Diagnosis(
@@ -373,12 +379,9 @@ def _ways_out(
     # a replay is of one agent, which must be named if there are several
     labels = sorted({name.agent for name in _conversation_names(spoken)})
     replayed = f"replay:{path}/{labels[0]}" if len(labels) > 1 else f"replay:{path}"
+    not_resumable = no_start or _not_resumable(diagnosises, run.settings if run else {})
     ways = [
-        (
-            "resume",
-            f"pytest --ltm-resume={name}",
-            no_start or _not_resumable(diagnosises, run.settings if run else {}),
-        ),
+        ("resume", f"pytest --ltm-resume={name}", not_resumable),
         ("score again", f"pytest --ltm-rescore={name}", no_start or nothing),
         ("replay", f"pytest --ltm-agent={shlex.quote(replayed)} ...", nothing),
         ("report", f"{PROGRAM} report {name} -o report.html", some),
@@ -392,9 +395,8 @@ def _not_resumable(diagnosises: Sequence[ConversationDiagnosis], settings: Mappi
         return f"it was made by scoring run {settings['rescored']} again: do that again"
     reasons = [f"{each.name}: {each.resume}" for each in diagnosises if each.resume]
     held = [f"{each.name}: {each.lock}" for each in diagnosises if each.held]
-    left = any(not each.resume and each.state != "complete" for each in diagnosises) or _some_not_begun(
-        diagnosises, settings
-    )
+    left = any(not each.resume and each.state != "complete" for each in diagnosises)
+    left = left or _some_not_begun(diagnosises, settings)
     return "; ".join([*held, *reasons]) if held or not left else ""
 
 
@@ -412,7 +414,6 @@ def _conversation_names(diagnosises: Iterable[ConversationDiagnosis]) -> list[Co
 
 # --- as lines for a terminal
 
-_KILO = 1000
 _FEW = 40
 # What of a run's start is shown.
 _STARTED = ("agents", "spans", "suite", "seed", "examples", "trials", "scoring", "judge", "time", "shard", "paths")
@@ -453,11 +454,9 @@ def environment_lines(environment: Environment, width: int) -> list[str]:
         "keys that are set (names only): " + (", ".join(keys) or "none"),
         f"runs: {environment.ltm_dir}{'' if environment.writable else ', can be written'}",
         *["latest: " + ", ".join(environment.runs)] * bool(environment.runs),
-        *(
-            f"{name} has no {SUMMARY}: its process ended in the middle; {_RESUME}{name}"
-            for name in environment.cut_short
-        ),
     ]
+    unfinished = f"has no {SUMMARY}: its process ended in the middle; pytest --ltm-resume="
+    lines += [f"{name} {unfinished}{name}" for name in environment.cut_short]
     return _fitting_lines([*lines, *_problem_lines(environment.problems)], width)
 
 
@@ -484,9 +483,7 @@ def _value_text(value: object) -> str:
 
 
 def _size_text(size: int) -> str:
-    if size < _KILO:
-        return f"{size} B"
-    return f"{size / _KILO:.0f} kB" if size < _KILO * _KILO else f"{size / _KILO / _KILO:.1f} MB"
+    return f"{size} B" if size < 1e3 else f"{size / 1e3:.0f} kB" if size < 1e6 else f"{size / 1e6:.1f} MB"
 
 
 def _fitting_lines(lines: Iterable[str], width: int) -> list[str]:
@@ -495,3 +492,109 @@ def _fitting_lines(lines: Iterable[str], width: int) -> list[str]:
         indent = pad_right("", len(line) - len(line.lstrip()))
         fitted += [indent + each for each in wrap_text(one_line(line), width - len(indent), "    ")]
     return fitted
+
+
+# --- whether journals are as they were written (--verify), and what can be put right (--repair)
+
+# The exit status where something is damaged, and after a repair that lost something.
+DAMAGED = 1
+_MOST = 20  # more damaged lines of one journal help nobody
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """One journal; or, as a run's folder, what does not follow from its journals."""
+
+    file: str
+    lines: int
+    torn: int
+    """Bytes of a last line that is not whole."""
+    head: str
+    """Its last checksum, "" where it is damaged."""
+    problems: tuple[str, ...]
+
+
+def verify_journals(run: Path, *, as_json: bool) -> int:
+    """Print the last checksums of a run's journals, or what is damaged there or does not follow from them; then 1."""
+    checkeds = list(map(_check_journal, _journal_paths(run)))
+    damaged = any(each.problems for each in checkeds)
+    try:
+        found = find_discrepancies(read_run(run))
+        differs = [f"{run / each.place}: {each.what}" for each in found if not each.unfinished and not each.line]
+    except LtmError as error:  # a run that has just begun has no results
+        differs = [] if checkeds else [str(error)]
+    if as_json:
+        beside = Checked(file=str(run), lines=0, torn=0, head="", problems=tuple(differs))
+        lines = [json.dumps([asdict(each) for each in [*checkeds, *[beside] * bool(differs)]], indent=1)]
+    else:
+        lines = [line for each in checkeds for line in _journal_lines(each)] + differs
+        if damaged:
+            command = f"ltm doctor --repair {shlex.quote(str(run))}"
+            lines.append(
+                "what can be done: restore a copy of the file; or have flipped bits put back, and a journal cut before "
+                f"any other damage so that the run can be resumed from there, keeping the damaged file: {command}"
+            )
+    print(redact_secrets("\n".join(lines)))
+    return DAMAGED if damaged or differs else 0
+
+
+def repair_journals(run: Path) -> int:
+    """Put back what can be, cut journals before what cannot, and say so; 1 if something was cut, else 0.
+
+    The damaged files are kept beside the journals. Raises LtmError if somebody is writing them, or the disk refuses.
+    """
+    cut = False
+    for path in _journal_paths(run):
+        if next(find_damages(read_regular(path)), None) is None:
+            continue
+        # whoever writes the journal would go on at an end that is no longer there
+        lock = FolderLock(path.parent)
+        lock.acquire()
+        try:
+            # it may have grown until the lock was ours
+            data = read_regular(path)
+            lines, repaired = _repair_data(data)
+            copies = (path.with_name(f"{path.name}.damaged{number}") for number in chain([""], count(2)))
+            kept = next(copy for copy in copies if not copy.exists())
+            # the copy must be safe before the original changes
+            write_whole(kept, data, lasting=True)
+            write_whole(path, repaired, lasting=True)
+        finally:
+            lock.release()
+        cut |= len(repaired) < len(data)
+        print("\n".join([f"{path}:", *(f"  {line}" for line in lines), f"  the damaged file: {kept}"]))
+    return DAMAGED if cut else 0
+
+
+def _repair_data(data: bytes) -> tuple[list[str], bytes]:
+    lines: list[str] = []
+    for damage in find_damages(data):
+        if damage.flipped is None:
+            lost = data.count(b"\n", damage.start)
+            lines.append(f"line {damage.line}: {damage.what}. Cut before it: {pluralize(lost, 'line')} less")
+            return lines, data[: damage.start]
+        data = flip_bit_back(data, damage)
+        lines.append(f"line {damage.line}: {damage.what}. Put back")
+    return lines, data
+
+
+def _journal_paths(run: Path) -> list[Path]:
+    result = [*sorted(run.glob(f"*/{JOURNAL}")), run / prechecks.JOURNAL]
+    return [path for path in result if path.is_file()]
+
+
+def _check_journal(path: Path) -> Checked:
+    data = read_regular(path)
+    result = list(islice(find_damages(data), _MOST + 1))
+    problems = [f"{path}, line {damage.line}: {damage.what}" for damage in result[:_MOST]]
+    problems += [f"{path}: and more"] * (len(result) > _MOST)
+    return Checked(
+        file=str(path), lines=data.count(b"\n"), torn=len(data) - data.rfind(b"\n") - 1,
+        head="" if result else events.last_checksum(path), problems=tuple(problems),
+    )  # fmt: skip
+
+
+def _journal_lines(checked: Checked) -> list[str]:
+    whole = f"{checked.file}: {pluralize(checked.lines, 'line')}, whole; last checksum {checked.head}"
+    torn = f"  an incomplete last line of {checked.torn:,} bytes is ignored"
+    return [*(checked.problems or [whole]), *[torn] * bool(checked.torn)]

@@ -16,6 +16,7 @@ from pytest_ltm._cli.arguments import add_json, add_place, add_run
 from pytest_ltm._journal import amendments
 from pytest_ltm._journal.result import at_span
 from pytest_ltm._journal.run_file import LATEST, find_run
+from pytest_ltm._language.lists import first_and_rest
 from pytest_ltm._results.columns import result_columns
 from pytest_ltm._results.run_loading import read_run
 from pytest_ltm._results.statistics.totals import group_by
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pytest_ltm._journal.fold import ConversationRecord
-    from pytest_ltm._journal.result import Automatic, NeedleRef, RunResult, ScenarioResult
+    from pytest_ltm._journal.result import NeedleRef, RunResult, ScenarioResult
     from pytest_ltm._model.transcript import Exchange
     from pytest_ltm._results.run_loading import LoadedRun
     from pytest_ltm._results.table import Style
@@ -82,19 +83,14 @@ def chat_lines(chat: ExampleChat, width: int, *, color: bool, full: bool = False
     lines = [paint_text(line, "strong", color=color) for line in wrap_text(one_line(result.nodeid), width)]
     lines += [clip_text(one_line(where), width), ""]
     shown = _shown_exchanges(chat, full=full)
-    before: Exchange | None = None
-    for exchange in shown:
+    for before, exchange in zip([None, *shown], shown, strict=False):
         if before is not None and chat.record is not None and not full:
-            lines += [
-                paint_text(line, "dim", color=color)
-                for line in distance_lines(result, before, exchange, chat.record.transcript)
-            ]
+            between = distance_lines(result, before, exchange, chat.record.transcript)
+            lines += [paint_text(line, "dim", color=color) for line in between]
         lines += _exchange_lines(chat, exchange, width, color=color, full=full)
-        before = exchange
     if chat.record is None:
-        lines += wrap_text(
-            f"The transcript is missing: the run has no readable journal. {chat.damage}".rstrip(), width, "  "
-        )
+        missing = f"The transcript is missing: the run has no readable journal. {chat.damage}"
+        lines += wrap_text(missing.rstrip(), width, "  ")
     elif not shown:
         lines.append("The journal has none of its exchanges.")
     return [line.rstrip() for line in [*lines, "", *_verdict_lines(chat, width, color=color)]]
@@ -115,17 +111,15 @@ def _shown_exchanges(chat: ExampleChat, *, full: bool) -> list[Exchange]:
 
 
 def _exchange_lines(chat: ExampleChat, exchange: Exchange, width: int, *, color: bool, full: bool) -> Iterator[str]:
-    questions = [each for each in chat.result.questions if each.number == exchange.number]
     kind = _exchange_kind(chat.result, exchange)
     at = f"#{exchange.number}  {kind}, at {pluralize(exchange.start, 'token')}, {exchange.now:%Y-%m-%d %H:%M}"
     yield paint_text(clip_text(at, width), "strong" if exchange.by == chat.result.id else "dim", color=color)
-    for needle in (needle for question in questions for needle in question.needles):
-        yield from (
-            paint_text(line, "dim", color=color) for line in wrap_text(f"    {_gap_line(needle)}", width, "      ")
-        )
+    for question in chat.result.questions:
+        for needle in question.needles if question.number == exchange.number else ():
+            for line in wrap_text(f"    {_gap_line(needle)}", width, "      "):
+                yield paint_text(line, "dim", color=color)
     yield from speech_lines(asker_of(exchange), _shorten_message(exchange.message, "", full=full), width)
-    fault = chat.record.fault(exchange.number) if chat.record else ""
-    if fault:
+    if fault := chat.record.fault(exchange.number) if chat.record else "":
         yield from speech_lines("fault:", one_line(fault), width)
     else:
         yield from speech_lines("agent:", _shorten_message(exchange.reply, chat.result.evidence, full=full), width)
@@ -141,9 +135,7 @@ def _exchange_kind(result: ScenarioResult, exchange: Exchange) -> str:
 
 
 def _gap_line(needle: NeedleRef) -> str:
-    told = (
-        f", {pluralize(needle.told_gap, 'token')} without the agent's replies" if needle.told_gap < needle.gap else ""
-    )
+    told = f", {pluralize(needle.told_gap, 'token')} without the agent's replies" * (needle.told_gap < needle.gap)
     rank = "" if needle.rank is None else f"; retrieved at rank {needle.rank}" if needle.rank else "; not retrieved"
     distance = format_distance(needle.gap, timedelta(seconds=needle.seconds_passed))
     return f"needle #{needle.number}: {distance} before{told}{rank}"
@@ -159,19 +151,16 @@ def _shorten_message(text: str, keep: str, *, full: bool) -> str:
 
 
 def _verdict_lines(chat: ExampleChat, width: int, *, color: bool) -> Iterator[str]:
-    result = chat.result
+    result, before = chat.result, chat.result.automatic
     lines = wrap_text(failure_headline(result), width, "  ")
     yield from (paint_text(line, style_of(result), color=color) for line in lines)
     yield from check_lines(result)
-    facts = {
-        "decided by": result.evidence,
-        "expected": "" if chat.expected is None else text_of(chat.expected),
-        "rule": result.rule,
-        "before it was amended": ""
-        if result.automatic is None
-        else f"{verdict_text(result.automatic)}: {result.automatic.reason}",
-    }
-    for name, text in facts.items():
+    for name, text in (
+        ("decided by", result.evidence),
+        ("expected", "" if chat.expected is None else text_of(chat.expected)),
+        ("rule", result.rule),
+        ("before it was amended", f"{verdict_text(before)}: {before.reason}" if before else ""),
+    ):
         if text:
             yield from wrap_text(f"  {name}: {clip_text(one_line(text), LONGEST)}", width, "    ")
     if result.overrun and result.span is not None:
@@ -212,18 +201,14 @@ def chat_json(chat: ExampleChat, *, full: bool = False) -> dict[str, Any]:
         ],
         "exchanges": [
             {
-                "number": each.number,
-                "kind": _exchange_kind(result, each),
-                "by": each.by,
-                "tokens_before": each.start,
-                "now": each.now.isoformat(),
-                "message": each.message[:longest],
-                "reply": each.reply[:longest],
+                "number": each.number, "kind": _exchange_kind(result, each), "by": each.by,
+                "tokens_before": each.start, "now": each.now.isoformat(),
+                "message": each.message[:longest], "reply": each.reply[:longest],
                 "fault": record.fault(each.number) if record else "",
             }
             for each in _shown_exchanges(chat, full=full)
         ],
-    }
+    }  # fmt: skip
 
 
 def example_lines(rows: Sequence[ScenarioResult], width: int, *, color: bool) -> Iterator[str]:
@@ -290,27 +275,19 @@ def show_examples(given: Namespace) -> int:
         else:
             print("\n".join([*chat_lines(chat, width, color=color, full=given.full), *_note_lines(marks, width)]))
         return 0
-    rows = [
-        row for row in rows_within(loaded_run.result.scenarios, given) if not given.failed or row.outcome != "passed"
-    ]
-    if given.json:
-        print(json.dumps(_run_json(loaded_run.result, rows), indent=1))
-    else:
-        print("\n".join(_listed_rows(loaded_run, rows, width, color=color)))
+    chosen = rows_within(loaded_run.result.scenarios, given)
+    rows = [row for row in chosen if not given.failed or row.outcome != "passed"]
+    lines = _listed_rows(loaded_run, rows, width, color=color)
+    print(json.dumps(_run_json(loaded_run.result, rows), indent=1) if given.json else "\n".join(lines))
     return 0
 
 
 def _run_json(run: RunResult, rows: Sequence[ScenarioResult]) -> dict[str, Any]:
     totals = [
-        {
-            "agent": each.agent,
-            "span": each.span_label,
-            "low": each.total_lower_bound,
-            "high": each.total_upper_bound,
-            "out_of": each.maximum_total,
-        }
+        {"agent": each.agent, "span": each.span_label, "low": each.total_lower_bound, "high": each.total_upper_bound,
+         "out_of": each.maximum_total}
         for each in result_columns(run)
-    ]
+    ]  # fmt: skip
     about = {"format": FORMAT, "run": run.run_id, "folder": run.folder, "totals": totals}
     return {**about, "examples": [example_json(row) for row in rows], "notes": list(run.notices)}
 
@@ -349,17 +326,13 @@ def amend_verdict(given: Namespace) -> int:
     amended = read_run(loaded_run.path)
     # summary.json shows the total
     refresh_summary(amended)
-    verdicts = {"before: ": before, "now:    ": after, "automatic: ": before.automatic}
     print(one_line(before.nodeid))
+    verdicts = {"before: ": before, "now:    ": after, "automatic: ": before.automatic}
     for name, verdict in verdicts.items():
         if verdict is not None:
-            print(f"  {name}{_describe_verdict(verdict)}")
+            print(f"  {name}{verdict_text(verdict)}: {shorten_text(one_line(verdict.reason), _REASON, mark='…')}")
     print(_total_line(loaded_run, amended, after))
     return 0
-
-
-def _describe_verdict(verdict: ScenarioResult | Automatic) -> str:
-    return f"{verdict_text(verdict)}: {shorten_text(one_line(verdict.reason), _REASON, mark='…')}"
 
 
 def _total_line(before: LoadedRun, after: LoadedRun, row: ScenarioResult) -> str:
@@ -394,8 +367,8 @@ def choose_result(run: RunResult, given: Namespace, *, parts: bool = False) -> S
             f"Name a node id{', part of one,' * parts} or scenario/example"
         )
     if len(result) > 1:
-        listed = [f"  {one_line(row.nodeid)}" for row in result[:MAX_LISTED_CANDIDATES]]
-        listed += [f"  … and {len(result) - MAX_LISTED_CANDIDATES:,} more"] * (len(result) > MAX_LISTED_CANDIDATES)
+        names = [f"  {one_line(row.nodeid)}" for row in result]
+        listed = first_and_rest(names, MAX_LISTED_CANDIDATES, "  … and {:,} more")
         raise ConfigurationError(
             f"{given.item!r}{narrowed} means {len(result):,} items of run {run.run_id}. "
             "Choose with --agent, --span, --trial, or name one:\n" + "\n".join(listed)

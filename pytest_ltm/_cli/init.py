@@ -28,12 +28,6 @@ NAME = "agent-memory"
 TEXT = Path(__file__).with_name("SKILL.md")
 
 
-def add_skill(parser: ArgumentParser) -> None:
-    """Add --skill."""
-    text = "write only a skill for coding agents, into the folder of skills, such as .agents/skills"
-    parser.add_argument("--skill", type=Path, metavar="FOLDER", help=text)
-
-
 def write_skill(skills: Path) -> int:
     """Write the skill into a folder of skills, and say so. ConfigurationError if it is there already."""
     path = skills / NAME / TEXT.name
@@ -82,7 +76,8 @@ class Start(Struct, frozen=True, kw_only=True):
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the folder, what the agent is made with, and the agent."""
     parser.add_argument("folder", nargs="?", type=Path, default=Path(), metavar="FOLDER", help="(default: here)")
-    add_skill(parser)
+    skill = "write only a skill for coding agents, into the folder of skills, such as .agents/skills"
+    parser.add_argument("--skill", type=Path, metavar="FOLDER", help=skill)
     names = [*load_frameworks(), *TEMPLATE_FILES["stubs"]]
     parser.add_argument(
         "--from", dest="library", choices=names, metavar="LIBRARY",
@@ -114,10 +109,8 @@ def write_first_files(given: Namespace) -> int:
     # looked for before anything is written: half of the files would be worse than none
     here = [_short(path) for path in texts if path.exists()]
     if here:
-        raise ConfigurationError(
-            f"there already: {', '.join(here)}. No file is overwritten. Move them, or name another "
-            "folder: ltm init FOLDER"
-        )
+        hint = "No file is overwritten. Move them, or name another folder: ltm init FOLDER"
+        raise ConfigurationError(f"there already: {', '.join(here)}. {hint}")
     print(start.why)
     if seen:
         print(f"the scenario is about a subject of your project, which mentions {', '.join(seen)}: {subject['name']}")
@@ -134,14 +127,9 @@ def write_first_files(given: Namespace) -> int:
         print(f"\n$ {command}", flush=True)
         words = [sys.executable, "-m", *shlex.split(command), "-q", "--tb=no", "-rN"]
         status = subprocess.run(words, check=False, cwd=folder).returncode  # noqa: S603 - the interpreter that runs this
-    there = [] if folder.resolve() == Path.cwd() else [f"cd {shlex.quote(str(folder))}"]
-    baseline = [] if status in _SAVED else [f"{command}    # saves the baseline that the workflow compares with"]
-    steps = [
-        *there,
-        *baseline,
-        "ltm show --failed    # what was forgotten",
-        "git add . && git commit -m 'Test the memory'",
-    ]
+    steps = [f"cd {shlex.quote(str(folder))}"] * (folder.resolve() != Path.cwd())
+    steps += [f"{command}    # saves the baseline that the workflow compares with"] * (status not in _SAVED)
+    steps += ["ltm show --failed    # what was forgotten", "git add . && git commit -m 'Test the memory'"]
     print("\n".join(["", "next:", *(f"  {step}" for step in steps)]))
     return 0 if status is None or status in _SAVED else status
 
@@ -175,17 +163,17 @@ def _framework_start(framework: Framework, made: list[tuple[str, str]]) -> Start
     title = framework.title
     if made:
         return Start(agent=AGENT, texts=texts, why=f"found a bot made with {title}: {module}.{name}", **wanted)
-    if not framework.stand_in and "{module}" not in framework.adapter:
-        why = f"wrote a bot for {title}: put yours in place of it in {AGENT}.py"
-        has_it = all(importlib.util.find_spec(package) for package in (framework.package.partition(".")[0], "openai"))
-        return Start(agent=AGENT, texts=texts, why=why, plays=has_it, **wanted)
-    if not framework.stand_in:
+    has_it = importlib.util.find_spec(framework.package.partition(".")[0]) is not None
+    if framework.stand_in:
+        texts[f"{STAND_IN}.py"] = framework.stand_in
+        why = f"found no bot of {title} that is made when its module is imported: {STAND_IN}.py stands in for it"
+        return Start(agent=AGENT, texts=texts, why=why, is_own=False, plays=has_it, **wanted)
+    if "{module}" in framework.adapter:
         why = f"found no bot of {title}: have {AGENT}.py import yours in place of {STAND_IN}.{name}"
         return Start(agent=AGENT, texts=texts, why=why, plays=False, **wanted)
-    texts[f"{STAND_IN}.py"] = framework.stand_in
-    why = f"found no bot of {title} that is made when its module is imported: {STAND_IN}.py stands in for it"
-    has_it = importlib.util.find_spec(framework.package.partition(".")[0]) is not None
-    return Start(agent=AGENT, texts=texts, why=why, is_own=False, plays=has_it, **wanted)
+    why = f"wrote a bot for {title}: put yours in place of it in {AGENT}.py"
+    plays = has_it and importlib.util.find_spec("openai") is not None
+    return Start(agent=AGENT, texts=texts, why=why, plays=plays, **wanted)
 
 
 def _stub_start(name: str) -> Start:
@@ -230,34 +218,24 @@ def _imported_packages(tree: ast.Module) -> set[str]:
 
 def _objects_made(tree: ast.Module, makers: list[str]) -> list[str]:
     """Return the names that a module gives to what one of these functions or methods returns, the last one first."""
-    assigned = [node for node in tree.body if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)]
-    made = [
-        target.id
-        for node in assigned
-        for target in node.targets
-        if isinstance(target, ast.Name) and isinstance(node.value, ast.Call) and _called_name(node.value) in makers
-    ]
+    made = []
+    for node in tree.body:
+        match node:
+            case ast.Assign(targets=targets, value=ast.Call(func=ast.Attribute(attr=maker) | ast.Name(id=maker))):
+                made += [target.id for target in targets if isinstance(target, ast.Name) and maker in makers]
     return made[::-1]
-
-
-def _called_name(call: ast.Call) -> str:
-    called = call.func
-    return called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
 
 
 def _classes_with_reply(tree: ast.Module) -> list[str]:
     """Return the public classes of a module with a method `reply` that takes a message alone."""
-    return [
-        node.name
-        for node in tree.body
-        if isinstance(node, ast.ClassDef) and not node.name.startswith("_") and any(map(_is_reply, node.body))
+    public = [node for node in tree.body if isinstance(node, ast.ClassDef) and not node.name.startswith("_")]
+    replies = [
+        (node.name, method.args)
+        for node in public
+        for method in node.body
+        if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)) and method.name == "reply"
     ]
-
-
-def _is_reply(node: ast.stmt) -> bool:
-    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or node.name != "reply":
-        return False
-    return len(node.args.args) - len(node.args.defaults) == 2
+    return list(dict.fromkeys(name for name, given in replies if len(given.args) - len(given.defaults) == 2))
 
 
 def _project_name(folder: Path) -> str:

@@ -15,16 +15,14 @@ from pytest_ltm.datasets import LOCOMO, LOGS, LONGMEMEVAL
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add which list, and --expand."""
     parser.add_argument("what", metavar="suites|scenarios|agents")
-    expand = (
-        "with agents: print the file of a memory system's preset, to copy and change; prompts: what models are sent"
-    )
-    parser.add_argument("--expand", metavar="PRESET", help=expand)
+    preset = "with agents: print the file of a memory system's preset, to copy and change"
+    parser.add_argument("--expand", metavar="PRESET", help=f"{preset}; prompts: what models are sent")
 
 
 def list_bundled(given: Namespace) -> int:
@@ -73,14 +71,9 @@ def list_agents() -> Iterator[str]:
     result = [*describe_embedded(), *describe_adapters()]
     width = max(len(spec) for spec, _ in result)
     yield from (f"{spec:{width}}  {sentence}" for spec, sentence in result)
-    yield (f"Presets of memory systems: {', '.join(PRESETS)}.")
-    yield (
-        "Any other agent is a dotted path, such as mypkg.bot:Bot, a YAML file, or a name from the ini value ltm_agents."
-    )
+    yield f"Presets of memory systems: {', '.join(PRESETS)}."
+    others = "a dotted path, such as mypkg.bot:Bot, a YAML file, or a name from the ini value ltm_agents"
+    yield f"Any other agent is {others}."
 
 
-LISTS: dict[str, Callable[[], Iterator[str]]] = {
-    "suites": list_suites,
-    "scenarios": list_scenarios,
-    "agents": list_agents,
-}
+LISTS = {"suites": list_suites, "scenarios": list_scenarios, "agents": list_agents}

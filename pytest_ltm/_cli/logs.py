@@ -52,24 +52,21 @@ def check_logs(given: Namespace) -> int:
     status 1 if anything is wrong.
     """
     file = LogsFile(given.file)
-    sys.stdout.write("".join(f"{line}\n" for line in file.faults or _held_secrets(file)))
+    print("\n".join(file.faults or _content_lines(file)))
     return bool(file.faults)
 
 
-def _held_secrets(file: LogsFile) -> Iterator[str]:
+def _content_lines(file: LogsFile) -> Iterator[str]:
     places = [place for user in file.users.values() for place in user.sessions.values()]
     asked = [one for user in file.users.values() for one in user.questions.values()]
     whose = f" of {pluralize(len(file.users), 'user')}" if "" not in file.users else ""
     turns, dates = sum(place.turns for place in places), [place.at for place in places]
-    yield (
-        f"{file.path}: {pluralize(len(places), 'session')}{whose}, {pluralize(turns, 'turn')}, "
-        f"{min(dates):%Y-%m-%d} to {max(dates):%Y-%m-%d}"
-    )
+    sizes = f"{pluralize(len(places), 'session')}{whose}, {pluralize(turns, 'turn')}"
+    yield f"{file.path}: {sizes}, {min(dates):%Y-%m-%d} to {max(dates):%Y-%m-%d}"
     for kind, count in sorted(Counter(one.kind for one in asked).items()):
         mine = [one for one in asked if one.kind == kind]
         gold, never = sum(bool(one.golds) for one in mine), sum(one.never_told for one in mine)
-        with_evidence = sum(bool(one.evidence) for one in mine)
-        known = f"gold answers: {gold}, never told: {never}, with evidence: {with_evidence}"
+        known = f"gold answers: {gold}, never told: {never}, with evidence: {sum(bool(one.evidence) for one in mine)}"
         yield f"  {kind}: {pluralize(count, 'question')}; {known}"
     if not asked:
         yield f"  no questions yet: add lines such as {EXAMPLE}"
@@ -164,10 +161,7 @@ def convert_data(given: Namespace) -> int:
 
     A table says what was cut, left out or guessed. --ltm-suite=KIND plays the files of a benchmark without this step.
     """
-    if given.output.exists():
-        raise DatasetError(
-            f"-o: {given.output} exists already, and is not overwritten. Name another file, or delete it"
-        )
+    _refuse_overwriting(given.output)
     source, opening, read = _reader_of(given)
     try:
         counts = write_interchange(given.output, read, given.files, source=source, opening=opening)
@@ -202,9 +196,8 @@ def _reader_of(given: Namespace) -> tuple[str, str, HistoryReader]:
     try:
         zone = ZoneInfo(given.timezone) if given.timezone else None
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise DatasetError(
-            f"--timezone: there is no zone {given.timezone!r}. Name one such as Europe/Berlin"
-        ) from error
+        why = f"--timezone: there is no zone {given.timezone!r}. Name one such as Europe/Berlin"
+        raise DatasetError(why) from error
     splitting = Splitting(gap=gap, order=given.dates, assistants=tuple(given.assistant), zone=zone)
     layout = "" if given.kind == CHAT else given.kind
 
@@ -222,8 +215,7 @@ def _reader_of(given: Namespace) -> tuple[str, str, HistoryReader]:
 @contextmanager
 def _log_writer(path: Path) -> Iterator[Callable[[Mapping[str, Any]], None]]:
     """Yield what adds a line to a new file of logs, which is checked at the end; what fails leaves no file."""
-    if path.exists():
-        raise DatasetError(f"-o: {path} exists already, and is not overwritten. Name another file, or delete it")
+    _refuse_overwriting(path)
     try:
         file = Appender(path, new=True)
     except DiskFault as error:
@@ -239,5 +231,10 @@ def _log_writer(path: Path) -> Iterator[Callable[[Mapping[str, Any]], None]]:
         file.close()
 
 
+def _refuse_overwriting(path: Path) -> None:
+    if path.exists():
+        raise DatasetError(f"-o: {path} exists already, and is not overwritten. Name another file, or delete it")
+
+
 def _print_note(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
+    print(text, file=sys.stderr)

@@ -8,12 +8,14 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._cli.arguments import RUN, add_json, add_output, add_run
 from pytest_ltm._journal.run_file import find_run
+from pytest_ltm._language.lists import join_some
 from pytest_ltm._language.rulings.gold import Ruling
 from pytest_ltm._model.judge import JudgeDecision, decide_by_votes
 from pytest_ltm._results.run_loading import read_run
@@ -57,9 +59,8 @@ def add_score_arguments(parser: ArgumentParser) -> None:
     """Add the file of answers, that of its questions, and who decides."""
     rows = f"JSON lines (or .gz) with {', '.join(COMPLETE)}; with --data question_id and hypothesis"
     parser.add_argument("file", type=Path, metavar="FILE", help=rows)
-    parser.add_argument(
-        "--data", type=Path, metavar="FILE", help="LongMemEval's file with the questions: oracle, S or M"
-    )
+    data = "LongMemEval's file with the questions: oracle, S or M"
+    parser.add_argument("--data", type=Path, metavar="FILE", help=data)
     add_json(parser, "print JSON: every row's verdict and the sums")
     parser.add_argument("--judge-all", action="store_true", help="let the judge decide all, not just what rules cannot")
     source = parser.add_mutually_exclusive_group()
@@ -74,24 +75,24 @@ def score_longmemeval(given: Namespace) -> int:
     if not answers:
         raise DatasetError(f"{given.file}: holds no rows")
     ruled = _judge_answers(answers, given)
-    sums = aggregate_verdicts(
-        [QuestionVerdict(one.question_id, one.question_type, _RIGHT[said.verdict]) for one, said in ruled]
-    )
-    text = (
-        json.dumps(_as_json(ruled, sums, missing), indent=2) + "\n"
-        if given.json
-        else accuracy_table(sums) + _missing_answers(missing)
-    )
-    sys.stdout.write(text)
+    right = {"yes": True, "no": False, "unscored": None}
+    verdicts = [QuestionVerdict(one.question_id, one.question_type, right[said.verdict]) for one, said in ruled]
+    sums = aggregate_verdicts(verdicts)
+    if given.json:
+        print(json.dumps(_as_json(ruled, sums, missing), indent=2))
+        return 0
+    sys.stdout.write(accuracy_table(sums))
+    if missing:  # as in the published script, no mean has them
+        print(f"{len(missing):,} missing, left out of the means: {join_some(missing, _SHOWN)}")
     return 0
 
 
 def _judge_answers(answered: Sequence[Answered], given: Namespace) -> list[tuple[Answered, Ruling]]:
     if given.labels:
-        return [
-            (one, Ruling("yes" if _label_of(one, given.file) else "no", f"as {one.judge or 'its judge'} said"))
-            for one in answered
-        ]
+        if silent := next((one for one in answered if one.label is None), None):
+            why = f"no {LABELS[0]}: {given.file} holds no judge's verdicts. Leave out the option"
+            raise DatasetError(f"{silent.where}: {why}")
+        return [(one, Ruling("yes" if one.label else "no", f"as {one.judge or 'its judge'} said")) for one in answered]
     ruled = [(one, one.rule_grade) for one in answered]
     if given.judge is None:
         return ruled
@@ -100,12 +101,6 @@ def _judge_answers(answered: Sequence[Answered], given: Namespace) -> list[tuple
             (one, _judge_one(one, ask) if given.judge_all or said.verdict == "unscored" else said)
             for one, said in ruled
         ]
-
-
-def _label_of(one: Answered, path: Path) -> bool:
-    if one.label is None:
-        raise DatasetError(f"{one.where}: no {LABELS[0]}: {path} holds no judge's verdicts. Leave out the option")
-    return one.label
 
 
 def _judge_one(one: Answered, ask: AnsweredBy) -> Ruling:
@@ -118,7 +113,6 @@ def _judge_one(one: Answered, ask: AnsweredBy) -> Ruling:
     return Ruling("unscored", decision.reason)
 
 
-_RIGHT = {"yes": True, "no": False, "unscored": None}
 _SHOWN = 5
 
 
@@ -144,24 +138,13 @@ def accuracy_table(sums: Aggregates) -> str:
     lines += [_accuracy_line(name, accuracy) for name, accuracy in sums.by_type.items()]
     average = "-" if sums.task_averaged is None else f"{sums.task_averaged:.4f}"
     lines.append(f"{'task-averaged':<28}{average:>9}")
-    return (
-        "\n".join([*lines, _accuracy_line("overall", sums.overall), _accuracy_line("abstention", sums.abstention)])
-        + "\n"
-    )
+    lines += [_accuracy_line("overall", sums.overall), _accuracy_line("abstention", sums.abstention), ""]
+    return "\n".join(lines)
 
 
 def _accuracy_line(name: str, accuracy: Accuracy) -> str:
     value = "-" if accuracy.value is None else f"{accuracy.value:.4f}"
     return f"{name:<28}{value:>9}{accuracy.judged:>8}{accuracy.unscored:>10}"
-
-
-def _missing_answers(missing: Sequence[str]) -> str:
-    """Return a line on the questions that have no answer: as in the published script, no mean has them."""
-    if not missing:
-        return ""
-    more = len(missing) - _SHOWN
-    names = ", ".join(missing[:_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
-    return f"{len(missing):,} missing, left out of the means: {names}\n"
 
 
 # --- rows of answers: complete ones, or the official hypotheses joined with the questions that they answer
@@ -204,9 +187,8 @@ def read_answers(path: Path, data: Path | None) -> tuple[list[Answered], list[st
     Raises DatasetError for a row that is none, an id that `data` does not have, and one that is there twice.
     """
     if data is None:
-        return [
-            _parse_answered(where, _complete_row(where, row), row) for where, row in read_json_rows(path, HYPOTHESIS)
-        ], []
+        rows = read_json_rows(path, HYPOTHESIS)
+        return [_parse_answered(where, _complete_row(where, row), row) for where, row in rows], []
     file = LongMemEvalFile(data)
     known = {entry.id: entry for entry in file.entries}
     given: dict[str, Answered] = {}
@@ -223,12 +205,9 @@ def read_answers(path: Path, data: Path | None) -> tuple[list[Answered], list[st
 
 
 def _complete_row(where: str, row: dict[str, Any]) -> dict[str, Any]:
-    for name in COMPLETE:
-        if name not in row:
-            raise DatasetError(
-                f"{where}: the field {name!r} is missing. Answers alone need their questions: --data FILE, the file "
-                "that has them"
-            )
+    if missing := [name for name in COMPLETE if name not in row]:
+        hint = "Answers alone need their questions: --data FILE, the file that has them"
+        raise DatasetError(f"{where}: the field {missing[0]!r} is missing. {hint}")
     return row
 
 
@@ -242,20 +221,18 @@ def _parse_answered(where: str, about: dict[str, Any], row: dict[str, Any]) -> A
         if not isinstance(fields[name], str):
             raise DatasetError(f"{where}: {name}: expected a text, got {fields[name]!r}")
     label_field = next((name for name in LABELS if name in row), None)
-    label: bool | None = None
-    judge: Any = ""
-    if label_field is not None:
-        # A text is a judge's whole reply: by the official rule it says yes if "yes" is in it.
-        value: Any = row[label_field]
-        judge = row.get("judge_model", "")
-        if isinstance(value, dict):
-            value, judge = value.get("label"), value.get("model", judge)
-        if isinstance(value, str):
-            value = "yes" in value.lower()
-        if not isinstance(value, bool):
-            raise DatasetError(f"{where}: {label_field}: expected true, false or the judge's reply, got {value!r}")
-        label, judge = value, str(judge)
-    return Answered(where=where, label=label, judge=judge, **fields)
+    if label_field is None:
+        return Answered(where=where, label=None, judge="", **fields)
+    label: Any = row[label_field]
+    judge = row.get("judge_model", "")
+    if isinstance(label, dict):
+        judge, label = label.get("model", judge), label.get("label")
+    if isinstance(label, str):
+        # a text is a judge's whole reply: by the official rule it says yes if "yes" is in it
+        label = "yes" in label.lower()
+    if not isinstance(label, bool):
+        raise DatasetError(f"{where}: {label_field}: expected true, false or the judge's reply, got {label!r}")
+    return Answered(where=where, label=label, judge=str(judge), **fields)
 
 
 # --- longmemeval-retrieval and longmemeval-export
@@ -352,7 +329,7 @@ def measure_retrieval(given: Namespace) -> int:
         needed = ("corpus_ids", "correct_docs", "rankings")
         rankings = Field(json_of(Path(given.run)), given.run).items("rankings")
         rows = [_ranking_metrics(one.mapping(required=needed), turns=given.turns) for one in rankings]
-        sys.stdout.write(json.dumps({"rows": rows}, indent=2) + "\n")
+        print(json.dumps({"rows": rows}, indent=2))
         return 0
     # As published, questions that cannot be answered and those without a marked turn of the user's are left out.
     run = read_run(find_run(given.run, given.ltm_dir))
@@ -361,10 +338,9 @@ def measure_retrieval(given: Namespace) -> int:
         record = each.record()
         for _, row, facts in _asked_questions([each]):
             asked = record.exchange(row.questions[-1].number) if record and row.questions else None
-            if asked is not None and asked.retrieved is not None and facts.get("wanted_turns"):
-                values[facts["id"]] = retrieval_figures(
-                    asked.retrieved, facts["wanted_turns"], facts.get("user_turns", {})
-                )
+            wanted, turns = facts.get("wanted_turns"), facts.get("user_turns", {})
+            if asked is not None and asked.retrieved is not None and wanted:
+                values[facts["id"]] = retrieval_figures(asked.retrieved, wanted, turns)
     if not values:
         raise DatasetError(
             f"{run.path}: no answer to a LongMemEval question with marked evidence says what was retrieved: the agent "
@@ -373,20 +349,13 @@ def measure_retrieval(given: Namespace) -> int:
     means = {name: fmean(metrics[name] for metrics in values.values()) for name in next(iter(values.values()))}
     if given.json:
         listed = [{"question_id": name, "metrics": metrics} for name, metrics in values.items()]
-        sys.stdout.write(json.dumps({"questions": len(values), "means": means, "rows": listed}, indent=2) + "\n")
-    else:
-        sys.stdout.write(_retrieval_table(means, len(values)))
+        print(json.dumps({"questions": len(values), "means": means, "rows": listed}, indent=2))
+        return 0
+    print(f"{f'{len(values):,} questions, k =':<24}" + "".join(f"{k:>8}" for k in DEPTHS))
+    for level, metric in product(LEVELS, METRICS):
+        cells = "".join(f"{means[f'{level}_{metric}_{k}']:>8.3f}" for k in DEPTHS)
+        print(f"{f'{level} {metric}':<24}{cells}")
     return 0
-
-
-def _retrieval_table(means: dict[str, float], questions: int) -> str:
-    """Return the means as text: a line for each metric, a column for each k."""
-    lines = [f"{f'{questions:,} questions, k =':<24}" + "".join(f"{k:>8}" for k in DEPTHS)]
-    for level in LEVELS:
-        for metric in METRICS:
-            cells = "".join(f"{means[f'{level}_{metric}_{k}']:>8.3f}" for k in DEPTHS)
-            lines.append(f"{f'{level} {metric}':<24}{cells}")
-    return "\n".join(lines) + "\n"
 
 
 def _ranking_metrics(fields: dict[str, Field], *, turns: bool) -> dict[str, Any]:
@@ -395,9 +364,8 @@ def _ranking_metrics(fields: dict[str, Field], *, turns: bool) -> dict[str, Any]
     places = [item.whole() for item in fields["rankings"].items("places in corpus_ids")]
     beyond = next((place for place in places if place >= len(corpus)), None)
     if beyond is not None:
-        raise DatasetError(
-            f"{fields['rankings'].where}: {fields['rankings'].path}: there is no id {beyond} in corpus_ids"
-        )
+        where = f"{fields['rankings'].where}: {fields['rankings'].path}"
+        raise DatasetError(f"{where}: there is no id {beyond} in corpus_ids")
     ranked = [corpus[place] for place in places]
     row: dict[str, Any] = {"metrics": _at_depths(retrieval_scores, ranked, corpus, gold)}
     if turns or "turn2session" in fields:

@@ -70,11 +70,8 @@ def make_server(given: Namespace) -> Any:
     tools = _Tools(given)
     for tool in (tools.runs, tools.show, tools.explain, tools.compare, tools.check_agent, tools.run):
         reads = tool not in (tools.check_agent, tools.run)
-        server.add_tool(
-            tool,
-            annotations=ToolAnnotations(read_only_hint=reads, destructive_hint=False, open_world_hint=not reads),
-            structured_output=False,
-        )
+        hints = ToolAnnotations(read_only_hint=reads, destructive_hint=False, open_world_hint=not reads)
+        server.add_tool(tool, annotations=hints, structured_output=False)
     return server
 
 
@@ -83,6 +80,7 @@ class _Tools:
 
     def __init__(self, given: Namespace) -> None:
         self._given = given
+        self._place = f"--ltm-dir={given.ltm_dir}"
 
     async def runs(self) -> str:
         """List the runs of this project as JSON, newest first: when, agents, totals, how each ended."""
@@ -93,7 +91,7 @@ class _Tools:
 
         run: a run ID or 'latest'. failed: only examples that did not pass. trial: only this one.
         """
-        words = [*["--failed"] * failed, f"--trial={trial}", *self._place()]
+        words = [*["--failed"] * failed, f"--trial={trial}", self._place]
         return await _answer(["-m", "pytest_ltm", "show", "--json", *words, "--", run], _READING_SECONDS, _fit_examples)
 
     async def explain(self, item: str, run: str = "latest", agent: str = "", span: str = "", trial: str = "") -> str:
@@ -102,14 +100,14 @@ class _Tools:
         item: as `show` lists it, or scenario/example such as colours/0. agent, span, trial: if several items match.
         """
         labels = (f"--agent={agent}", f"--span={span}", f"--trial={trial}")
-        return await self._read("show", "--json", *labels, *self._place(), "--", run, item)
+        return await self._read("show", "--json", *labels, self._place, "--", run, item)
 
     async def compare(self, before: str, after: str) -> str:
         """Compare two runs or baselines of equal plans: what moved, and whether chance explains it (Markdown).
 
         before, after: run IDs, 'latest' or names of baselines; X@AGENT takes one agent of several.
         """
-        return await self._read("compare", "--markdown", *self._place(), "--", before, after)
+        return await self._read("compare", "--markdown", self._place, "--", before, after)
 
     async def check_agent(self, agent: str) -> str:
         """Send an agent a few messages; return as JSON whether a run can use it, what it can do, what to mend."""
@@ -130,7 +128,7 @@ class _Tools:
         words = [
             *("-m", "pytest", "-q", "--tb=no", "-rN", "-p", "no:cacheprovider", "--ltm-summary=-"),
             *(f"--ltm-agent={agent}", f"--ltm-span={span}", *[f"--ltm-suite={suite}"] * bool(suite)),
-            *(f"--ltm-seed={seed}", f"--ltm-examples={examples}", f"--ltm-dir={self._given.ltm_dir}"),
+            *(f"--ltm-seed={seed}", f"--ltm-examples={examples}", self._place),
             f"--ltm-max-tokens={min(max_tokens, limit) if max_tokens > 0 else limit}",
             *[f"--ltm-max-cost={cost}"] * (cost is not None),
         ]
@@ -142,16 +140,9 @@ class _Tools:
 
             raise ToolError(_REFUSED.format(tool=tool))
 
-    def _place(self) -> list[str]:
-        return [f"--ltm-dir={self._given.ltm_dir}"]
-
     @staticmethod
     async def _read(*words: str) -> str:
         return await _answer(["-m", "pytest_ltm", *words], _READING_SECONDS)
-
-
-def _shorten(text: str) -> str:
-    return shorten_text(text, LONGEST)
 
 
 def _fit_examples(text: str) -> str:
@@ -166,7 +157,7 @@ def _fit_examples(text: str) -> str:
     return json.dumps(run)
 
 
-async def _answer(words: list[str], seconds: float, fit: Callable[[str], str] = _shorten) -> str:
+async def _answer(words: list[str], seconds: float, fit: Callable[[str], str] | None = None) -> str:
     """Return what a Python process prints, while the server goes on answering; ToolError with why it printed nothing.
 
     A process that takes longer is told to end, as Ctrl-C would tell it, and then ended.
@@ -177,7 +168,7 @@ async def _answer(words: list[str], seconds: float, fit: Callable[[str], str] = 
     output, errors = map(for_screen, await to_thread.run_sync(partial(_run_python, words, seconds)))
     if not output.strip():
         raise ToolError(shorten_text(errors.strip() or "nothing was printed", LONGEST))
-    return fit(output.strip())
+    return fit(output.strip()) if fit else shorten_text(output.strip(), LONGEST)
 
 
 def _run_python(words: list[str], seconds: float) -> tuple[str, str]:

@@ -13,6 +13,7 @@ from pytest_ltm._journal import amendments as _amendments
 from pytest_ltm._journal import timings
 from pytest_ltm._journal.result import ConversationName
 from pytest_ltm._journal.run_file import PARTS, find_run, run_parts
+from pytest_ltm._language.lists import first_and_rest, join_some
 from pytest_ltm._model.plan import Plan, plan_differences
 from pytest_ltm._results.run_loading import read_run
 from pytest_ltm._results.statistics.totals import agent_paces
@@ -100,18 +101,15 @@ def merge_parts(runs: Sequence[LoadedRun]) -> tuple[list[ConversationFolder], li
         raise ConfigurationError("\n  ".join(["journals are damaged:", *damages]))
     _refuse_other_agents(every)
     _refuse_other_plans(every)
-    conversation_folders: dict[str, ConversationFolder] = {}
+    chosen: dict[str, ConversationFolder] = {}
     repeated: list[str] = []
     for part in every:
-        first = conversation_folders.setdefault(part.path.name, part)
+        first = chosen.setdefault(part.path.name, part)
         if first is not part:
-            conversation_folders[part.path.name], sentence = _one_of(first, part)
+            chosen[part.path.name], sentence = _one_of(first, part)
             repeated.append(sentence)
-    return (
-        list(conversation_folders.values()),
-        repeated,
-        [*_missing_shards(runs), *_missing_conversations(runs, conversation_folders.values())],
-    )
+    missing = [*_missing_shards(runs), *_missing_conversations(runs, chosen.values())]
+    return list(chosen.values()), repeated, missing
 
 
 def _comparable_content(part: ConversationFolder) -> tuple[object, bytes | None]:
@@ -152,19 +150,14 @@ def _refuse_other_plans(every: Sequence[ConversationFolder]) -> None:
         first = by_place.setdefault((part.result.span_label, part.result.trial), part)
         if first.result.plan_fingerprint != part.result.plan_fingerprint:
             raise _merge_refusal(first, part, _plan_differences(first, part))
-        sentences = _general_differences(every[0], part)
-        if sentences:
+        if sentences := _general_differences(every[0], part):
             raise _merge_refusal(every[0], part, sentences)
 
 
 def _merge_refusal(one: ConversationFolder, other: ConversationFolder, sentences: Sequence[str]) -> ConfigurationError:
-    lines = [f"  {sentence}" for sentence in sentences[:MAX_LISTED_DIFFERENCES]]
-    lines += [f"  … and {len(sentences) - MAX_LISTED_DIFFERENCES} more differences"] * (
-        len(sentences) > MAX_LISTED_DIFFERENCES
-    )
-    return ConfigurationError(
-        f"these are not parts of one run, because plans differ:\n  {one.path}\n  {other.path}\n" + "\n".join(lines)
-    )
+    why = "these are not parts of one run, because plans differ:"
+    listed = first_and_rest(sentences, MAX_LISTED_DIFFERENCES, "… and {} more differences")
+    return ConfigurationError("\n  ".join([why, str(one.path), str(other.path), *listed]))
 
 
 def _plan_differences(one: ConversationFolder, other: ConversationFolder) -> list[str]:
@@ -203,10 +196,7 @@ def _missing_conversations(runs: Iterable[LoadedRun], chosen: Iterable[Conversat
     have = {part.result.name.planned_name for part in chosen}
     wanted = dict.fromkeys(name for run in runs for name in _planned_names(_plan_parts(run)))
     names = [name.folder for name in wanted if name not in have]
-    if not names:
-        return []
-    more = f" and {len(names) - MAX_LISTED_DIFFERENCES} more" if len(names) > MAX_LISTED_DIFFERENCES else ""
-    return [f"no run has {', '.join(names[:MAX_LISTED_DIFFERENCES])}{more}"]
+    return [f"no run has {join_some(names, MAX_LISTED_DIFFERENCES)}"] if names else []
 
 
 def _planned_names(plan: Mapping[str, Any]) -> list[ConversationName]:
@@ -247,27 +237,21 @@ def _summed_up(target: Path, beside: Path, runs: Sequence[LoadedRun], missing: S
     joined["trials"] = max((plan.get("trials") or 1 for plan in plans), default=1)
     # the whole is no shard
     joined.pop("shard", None)
-    plan = joined
-    write_summary(beside / "summary.json", {"plan": plan})  # the order of the agents
+    write_summary(beside / "summary.json", {"plan": joined})  # the order of the agents
     merged = read_run(beside)
-    notices = dict.fromkeys(
-        [*(notice for run in runs for notice in run.result.notices), *(f"merged: {sentence}" for sentence in missing)]
-    )
-    prechecks = tuple(one for run in runs for one in run.result.prechecks)
-    matching, untimed = _merged_paces(beside, merged)
-    paths = [why.replace(str(beside), str(target)) for why in untimed]
-    notices |= dict.fromkeys(f"{why}: seconds are summed over the rest" for why in paths)
+    paces, untimed = _merged_paces(beside, merged)
+    notices = [notice for run in runs for notice in run.result.notices]
+    notices += [f"merged: {sentence}" for sentence in missing]
+    notices += [f"{why.replace(str(beside), str(target))}: seconds are summed over the rest" for why in untimed]
     result = structs.replace(
-        merged.result, run_id=target.resolve().name, folder=str(target), notices=tuple(notices), prechecks=prechecks,
-        paces=matching,
+        merged.result, run_id=target.resolve().name, folder=str(target), notices=tuple(dict.fromkeys(notices)),
+        prechecks=tuple(one for run in runs for one in run.result.prechecks), paces=paces,
     )  # fmt: skip
     # shards are played at the same time, so the longest counts
     walls = [run.summary.get("wall_seconds") for run in runs]
     known = [seconds for seconds in walls if isinstance(seconds, int | float)]
-    fields: dict[str, Any] = dict(runs[0].summary) | {
-        "plan": plan,
-        "wall_seconds": max(known) if len(known) == len(runs) else None,
-    }
+    wall = max(known) if len(known) == len(runs) else None
+    fields = {**runs[0].summary, "plan": joined, "wall_seconds": wall}
     write_summary(beside / "summary.json", rewrite_summary(result, fields))
     write_verdicts(beside, result)
     return structs.replace(merged, result=result)

@@ -42,15 +42,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         "depth: score by the needle's position; timeline: one conversation; compare: paired differences by scenario; "
         "frontier: accuracy against seconds and tokens of a reply"
     )
-    parser.add_argument(
-        "--kind", required=True, choices=[*_DRAWN, "examples", "depth", "compare", "frontier"], help=kinds
-    )
+    names = [*_DRAWN, "examples", "depth", "compare", "frontier"]
+    parser.add_argument("--kind", required=True, choices=names, help=kinds)
     add_output(parser, "FILE", "a file *.svg, *.pdf or *.png", required=True)
     add_filters(parser, agents="(repeatable); with compare the earlier, then the later")
-    rows = (
-        "depth: rows are the share of the conversation before the needle (default), or tokens from needle to question"
-    )
-    parser.add_argument("--by", choices=["share", "gap"], default="share", help=rows)
+    rows = "the share of the conversation before the needle (default), or tokens from needle to question"
+    parser.add_argument("--by", choices=["share", "gap"], default="share", help=f"depth: rows are {rows}")
     skill = "examples: only scenarios that need this memory skill, such as R for retrieval"
     parser.add_argument("--skill", default="", metavar="LETTER", help=skill)
     published = "frontier: beside what LongMemEval-V2 published of this tier of its histories"
@@ -59,9 +56,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--size", type=_figure_size, metavar="WxH", help=size)
     parser.add_argument("--font", default="", metavar="FAMILY", help="a font, or several separated by commas")
     parser.add_argument("--title", default="", metavar="TEXT", help="a title above the figure (default: none)")
-    parser.add_argument(
-        "--dpi", type=positive_integer, default=200, metavar="N", help="resolution of PNG files (default: 200)"
-    )
+    dpi = "resolution of PNG files (default: 200)"
+    parser.add_argument("--dpi", type=positive_integer, default=200, metavar="N", help=dpi)
     add_plans(parser)
     add_baselines(parser)
     add_runs(parser, kinds=f"{RUN}; with compare two, named as for ltm compare")
@@ -94,9 +90,8 @@ def plot_figure(given: Namespace) -> int:
     from pytest_ltm.reporting.plots.drawing import Look, draw_plot
 
     families = tuple(family.strip() for family in given.font.split(",") if family.strip())
-    shown = _plot_content(given)
     look = Look(suffix=suffix, size=given.size, fonts=families, title=given.title, dpi=given.dpi)
-    drawn = draw_plot(shown, look)
+    drawn = draw_plot(_plot_content(given), look)
     write_output(given.output, drawn.data)
     print(given.output)
     for problem in drawn.problems:
@@ -107,13 +102,10 @@ def plot_figure(given: Namespace) -> int:
 def _plot_content(given: Namespace) -> Content:
     named = given.runs or [LATEST]
     if given.kind == "compare":
-        before, after = _plot_sides(given, named)
-        return plot_data.difference_forest(
-            compare_sides(before, after, WAYS, common=given.plans == "overlapping"), given.span
-        )
-    material = plot_data.chosen_material(
-        [read_run(find_run(text, given.ltm_dir)) for text in named], given.agent, given.span
-    )
+        changes = compare_sides(*_plot_sides(given, named), WAYS, common=given.plans == "overlapping")
+        return plot_data.difference_forest(changes, given.span)
+    runs = [read_run(find_run(text, given.ltm_dir)) for text in named]
+    material = plot_data.chosen_material(runs, given.agent, given.span)
     if given.kind == "frontier":
         return plot_data.accuracy_frontier(material, given.published)
     if given.kind == "examples":

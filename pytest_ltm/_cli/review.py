@@ -31,12 +31,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the run, how much of it is shown, and the files to write."""
     before = "a baseline or a run: verdicts that moved much against it are listed, too"
     parser.add_argument("--compare", default="", metavar="BASELINE", help=before)
-    for flag, default, text in (
-        ("--sample", 100, "size of the random sample"), ("--most", 10, "number of verdicts to list")
-    ):  # fmt: skip
-        parser.add_argument(
-            flag, type=positive_integer, default=default, metavar="N", help=f"{text} (default: {default})"
-        )
+    sample, most = "size of the random sample (default: 100)", "number of verdicts to list (default: 10)"
+    parser.add_argument("--sample", type=positive_integer, default=100, metavar="N", help=sample)
+    parser.add_argument("--most", type=positive_integer, default=10, metavar="N", help=most)
     for flag, metavar, use in (("--rows", "FILE.jsonl", "verdict-check"), ("--judge-rows", "FILE.yml", "judge-check")):
         parser.add_argument(flag, type=Path, metavar=metavar, help=f"write reviewed answers as labels for {use}")
     add_json(parser)
@@ -96,12 +93,9 @@ def _sample_lines(drawn: ErrorRateEstimate) -> Iterator[str]:
     """Yield what the random sample says."""
     if not drawn.reviewed:
         return
-    low, high = format_percent(drawn.interval.low), format_percent(drawn.interval.high)
-    yield (
-        f"random sample: {drawn.wrong} of {pluralize(drawn.reviewed, 'verdict')} wrong, {format_percent(drawn.rate)} "
-        f"({low} to "
-        f"{high}); {drawn.too_much} gave too much, {drawn.too_little} too little"
-    )
+    rate, low, high = map(format_percent, (drawn.rate, drawn.interval.low, drawn.interval.high))
+    wrong = f"{drawn.wrong} of {pluralize(drawn.reviewed, 'verdict')} wrong, {rate} ({low} to {high})"
+    yield f"random sample: {wrong}; {drawn.too_much} gave too much, {drawn.too_little} too little"
     rest = {"not looked at": drawn.open, "unsure": drawn.unsure, "skipped": drawn.skipped, "disputed": drawn.disputed}
     missing = ", ".join(f"{count} {name}" for name, count in rest.items() if count)
     if missing:
@@ -129,8 +123,7 @@ def _as_json(
         "verdicts": len(cases.cases),
         "queue": [
             {
-                "nodeid": case.row.nodeid,
-                "score": case.row.score,
+                "nodeid": case.row.nodeid, "score": case.row.score,
                 "why": [{"kind": why.kind, "text": why.text} for why in case.why],
                 "decided_by": sorted(opinions.opinions_on(case.row.nodeid)),
                 "credit": opinions.credit(case.row.nodeid),
@@ -139,10 +132,8 @@ def _as_json(
         ],
         "agreement": [
             {
-                "reviewers": list(pair.reviewers),
-                "kappa": pair.kappa.value,
+                "reviewers": list(pair.reviewers), "kappa": pair.kappa.value, "answers": pair.kappa.cases,
                 "interval": pair.kappa.interval and [pair.kappa.interval.low, pair.kappa.interval.high],
-                "answers": pair.kappa.cases,
             }
             for pair in pairs
         ],

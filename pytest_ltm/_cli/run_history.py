@@ -55,9 +55,8 @@ def list_runs(given: Namespace) -> int:
     changed.
     """
     if not given.folder.is_dir():
-        raise ConfigurationError(
-            f"there is no folder {str(given.folder)!r}: no run was made here. Name one, as in .ltm"
-        )
+        why = f"there is no folder {str(given.folder)!r}: no run was made here. Name one, as in .ltm"
+        raise ConfigurationError(why)
     pasts = map(read_past, run_folders(given.folder))
     result = [past for past in pasts if not given.agent or given.agent in past.agents]
     if given.since:
@@ -85,9 +84,8 @@ def parse_moment(text: str) -> datetime:
     try:
         return wall_time() - duration(text)
     except (ScenarioError, OverflowError):
-        raise ConfigurationError(
-            f"--since: {text!r} is neither a date, as in 2026-03-01, nor a time ago, as in 7d"
-        ) from None
+        why = f"--since: {text!r} is neither a date, as in 2026-03-01, nor a time ago, as in 7d"
+        raise ConfigurationError(why) from None
 
 
 def _state_text(past: Past, ltm_dir: Path) -> str:
@@ -108,17 +106,11 @@ def _run_lines(pasts: Sequence[Past], states: dict[str, str], width: int) -> Ite
     room = min(max(map(columns_of, names)), 24)
     most = max(len("gate unmeasurable"), width - room - len(_DATE) - 3 * len(_GAP) - 30)
     state = min(max(map(columns_of, states.values())), most)
-    heads = [
-        pad_right("run", room),
-        pad_right("begun (UTC)", len(_DATE)),
-        pad_right("state", state),
-        "totals, from the shortest span",
-    ]
-    yield clip_text(_GAP.join(heads), width).rstrip()
+    heads = [pad_right("run", room), pad_right("begun (UTC)", len(_DATE)), pad_right("state", state)]
+    yield clip_text(_GAP.join([*heads, "totals, from the shortest span"]), width).rstrip()
     for name, each in zip(names, pasts, strict=True):
         at = f"{each.at:%Y-%m-%d %H:%M}" if each.at else NOTHING
-        totals = totals_of(each)
-        said = states[each.name]
+        totals, said = totals_of(each), states[each.name]
         line = [pad_right(clip_text(name, room), room), pad_right(at, len(_DATE))]
         line += [pad_right(clip_text(said, state), state), totals] if totals else [said]
         yield clip_text(_GAP.join(line), width).rstrip()
@@ -259,13 +251,12 @@ def _of_baseline(path: Path, notes: list[str]) -> Iterator[TrendPoint]:
         changed = datetime.fromtimestamp(path.stat().st_mtime, timezone.utc)
     except OSError as error:
         raise ConfigurationError(f"{path}: cannot be read ({error.strerror})") from error
-    committed = file_versions(path)
-    held = [(version.commit, version.at, version.content) for version in committed]
-    if not committed or committed[0].content != now:
+    versions = file_versions(path)
+    if not versions or versions[0].content != now:
         # the file was changed since its last commit
-        held.append(("", changed, now))
+        versions.append(Version("", changed, now))
     lost = 0
-    for commit, at, content in held:
+    for commit, at, content in versions:
         try:
             side = parse_baseline(content, str(path), path.stem)
         except LtmError as error:
@@ -298,10 +289,8 @@ _SECONDS = 30
 def file_versions(path: Path) -> list[Version]:
     """Return what the commits that led here made of a file, newest first."""
     name = f"./{path.name}"
-    listed = (
-        _git_output(path.parent, "log", f"-n{MAX_FILE_VERSIONS}", "--format=%H %ct", "--", name).decode().split("\n")
-    )
-    commits = [line.split() for line in listed if line]
+    listed = _git_output(path.parent, "log", f"-n{MAX_FILE_VERSIONS}", "--format=%H %ct", "--", name).decode()
+    commits = [line.split() for line in listed.split("\n") if line]
     asked = "".join(f"{commit}:{name}\n" for commit, _ in commits)
     answer = _git_output(path.parent, "cat-file", "--batch", said=asked.encode()) if commits else b""
     versions = []

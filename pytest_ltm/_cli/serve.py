@@ -63,10 +63,8 @@ def serve_pages(given: Namespace) -> int:
         strangers=strangers,
     )  # fmt: skip
     if not _is_loopback(given.host):
-        print(
-            f"Warning: runs in {given.ltm_dir} and people's answers are served unencrypted to anyone who can reach "
-            f"{shown}:{port}"
-        )
+        who = f"anyone who can reach {shown}:{port}"
+        print(f"Warning: runs in {given.ltm_dir} and people's answers are served unencrypted to {who}")
     print(f"http://{shown}:{port}{ENTRANCE}{secret}", flush=True)
     print("Ctrl-C ends it; runs do not need it.", flush=True)
     config = uvicorn.Config(

@@ -77,29 +77,21 @@ def badge_of(past: Past, standing: HistoricalScore | None, label: str = "") -> B
     elif standing.unmeasured or past.gate == "unmeasurable":
         message, colour, why = UNMEASURABLE, GREY, standing.unmeasured or "the gate could not be measured"
     else:
-        said, interval = f"{standing.points} of {standing.full}", standing.interval
+        message, interval, why = f"{standing.points} of {standing.full}", standing.interval, ""
         # A badge stands without context: how sure the number is belongs on it.
         if not interval:
-            said += ", one conversation"
+            message += ", one conversation"
         elif standing.low == standing.high:
-            low, high = (share * standing.full for share in (interval.low, interval.high))
-            said += f" ({low:.2f} to {high:.2f})"
-        said += ", bundled agent" * (not standing.own)  # a label may hide its name
+            message += f" ({interval.low * standing.full:.2f} to {interval.high * standing.full:.2f})"
+        message += ", bundled agent" * (not standing.own)  # a label may hide its name
+        colour = next(colour for least, colour in _SCALE if (standing.share or 0.0) >= least)
         if past.gate in ("regressed", "failed"):
-            message, colour, why = f"{said}, {past.gate}", "red", ""
-        else:
-            share = standing.share or 0.0
-            message, colour, why = said, next(colour for least, colour in _SCALE if share >= least), ""
+            message, colour = f"{message}, {past.gate}", "red"
     facts = [f"{past.name}, {past.at:%Y-%m-%d}" if past.at else past.name]
-    if past.source is not None:
-        facts.append(f"commit {past.source.commit[:7]}")
-    facts += [why] * bool(why)
-    return Badge(
-        label=clip_text(_xml_text(label or f"memory of {where}"), _LONGEST),
-        message=message,
-        colour=colour,
-        title=_xml_text(f"{where}: {message} ({'; '.join(facts)})"),
-    )
+    facts += [f"commit {past.source.commit[:7]}"] if past.source else []
+    title = f"{where}: {message} ({'; '.join([*facts, *[why] * bool(why)])})"
+    name = clip_text(_xml_text(label or f"memory of {where}"), _LONGEST)
+    return Badge(label=name, message=message, colour=colour, title=_xml_text(title))
 
 
 # The colour of a share of full marks, from what share on.
@@ -189,12 +181,8 @@ def write_report(given: Namespace) -> int:
 
 def add_export_arguments(parser: ArgumentParser) -> None:
     """Add the runs, the format and the place."""
-    parser.add_argument(
-        "--to",
-        required=True,
-        choices=[*TABLES, *SINGLE_FILE_FORMATS, *(name for name in WRITERS if name not in SINGLE_FILE_FORMATS)],
-        help="the format",
-    )
+    formats = list(dict.fromkeys((*TABLES, *SINGLE_FILE_FORMATS, *WRITERS)))
+    parser.add_argument("--to", required=True, choices=formats, help="the format")
     add_output(parser, "PATH", "the file or folder (default: ltm-FORMAT, with a suffix if it is a file)")
     table = f"with {', '.join(TABLES)}: this table only"
     parser.add_argument("--table", default="", choices=["examples", "questions", "exchanges", "verdicts"], help=table)
@@ -273,9 +261,8 @@ def draw_badge(given: Namespace) -> int:
     if not path.is_file():
         past = read_past(find_run(given.run, given.ltm_dir))
     else:
-        past = Past(
-            name=path.stem, path=path, at=None, state="finished", standings=result_standings(load_baseline(path).result)
-        )
+        standings = result_standings(load_baseline(path).result)
+        past = Past(name=path.stem, path=path, at=None, state="finished", standings=standings)
     made = badge_of(past, _badge_score(past, given), given.label)
     write_output(given.output, for_file(WRITTEN[given.output.suffix](made)))
     # a script that reads stdout should not take a badge without a score for a result
@@ -287,16 +274,14 @@ def _badge_score(past: Past, given: Namespace) -> HistoricalScore | None:
     """Return what the badge is about: the agent under test at the longest of its spans; None where nothing is known."""
     if not past.standings:
         return None
-    matching_standings = [each for each in past.standings if given.agent in ("", each.agent)]
-    if not given.agent:
-        matching_standings = [each for each in matching_standings if each.own] or matching_standings
-    matching_standings = [each for each in matching_standings if given.span in ("", each.span_label)]
-    agents = {each.agent for each in matching_standings}
+    own = [each for each in past.standings if each.own] or past.standings
+    named = [each for each in past.standings if each.agent == given.agent] if given.agent else own
+    held = [each for each in named if given.span in ("", each.span_label)]
+    agents = {each.agent for each in held}
     if len(agents) == 1:
-        return max(matching_standings, key=lambda each: each.span or 0)
-    why = (
-        "tests several agents" if agents else "has no such agent or span" if given.agent else "tests no agent of yours"
-    )
+        return max(held, key=lambda each: each.span or 0)
+    why = "has no such agent or span" if given.agent else "tests no agent of yours"
+    why = "tests several agents" if agents else why
     raise ConfigurationError(
         f"{past.name} {why}. Choose with --agent and --span: agents {', '.join(map(one_line, past.agents))}; spans "
         f"{', '.join(map(one_line, past.spans))}"

@@ -153,9 +153,8 @@ def verify_run(run: Path, work: Path, given: Namespace, *, foreign: bool) -> Ver
         count, differing = rule_again(loaded)
         result.differs.extend(Discrepancy(f"{folder}/{RESULTS}", text) for folder, text in differing)
         if left := len(loaded.result.scenarios) - count:
-            result.unchecked.append(
-                f"{pluralize(left, 'verdict')} as published: nothing here says how to reach them again"
-            )
+            why = "as published: nothing here says how to reach them again"
+            result.unchecked.append(f"{pluralize(left, 'verdict')} {why}")
         if count:
             result.held.append(f"{pluralize(count, 'verdict')} reached again by rules from the published answers")
         return result
@@ -174,10 +173,9 @@ def verify_run(run: Path, work: Path, given: Namespace, *, foreign: bool) -> Ver
 
 def _checked_sentences(run: LoadedRun) -> Iterator[str]:
     calls = sum(row.judge_calls for row in run.result.scenarios)
-    yield (
-        f"{pluralize(len(run.conversations), 'conversation')}, {pluralize(len(run.result.scenarios), 'example')}, "
-        "line by line against the journals"
-    )
+    conversations, examples = len(run.conversations), len(run.result.scenarios)
+    sizes = f"{pluralize(conversations, 'conversation')}, {pluralize(examples, 'example')}"
+    yield f"{sizes}, line by line against the journals"
     if calls:
         judges = sorted({str(each.plan().get("judge")) for each in run.conversations})
         failed = sum(row.cause == "ungraded" for row in run.result.scenarios)
@@ -219,10 +217,9 @@ def _score_part_again(
     names: list[str] = part["conversations"]
     source, apart = work / "source" / run.result.run_id, work / "apart"
     apart.mkdir(parents=True)
+    ignored = shutil.ignore_patterns(".lock", "checkpoints", "timings*")
     for name in names:
-        shutil.copytree(
-            run.path / name, source / name, ignore=shutil.ignore_patterns(".lock", "checkpoints", "timings*")
-        )
+        shutil.copytree(run.path / name, source / name, ignore=ignored)
     for name in (prechecks.FILE, prechecks.CHECKS):
         if (run.path / name).is_file():
             shutil.copyfile(run.path / name, source / name)
@@ -244,9 +241,7 @@ def _score_part_again(
         lines = [line for line in (session.stdout + session.stderr).splitlines() if line.strip()]
         why = [line for line in lines if line.startswith("ERROR")] or lines[-3:]
         texts = " ".join([*why, *lines[lines.index(why[0]) + 1 :]][:4]) if why else "pytest printed nothing"
-        hint = (
-            "" if bundled_only else ". Its tests are those of a project: verify it there, at the commit that was tested"
-        )
+        hint = ". Its tests are those of a project: verify it there, at the commit that was tested" * (not bundled_only)
         result.unchecked.append(f"verdicts were not reached again: {texts}{hint}")
         return
     summary = json.loads((made / "summary.json").read_text("utf-8"))
@@ -263,9 +258,8 @@ def _note_rescoring(source: Path, made: Path, summary: Mapping[str, Any], result
     for name, why in rescored.get("definitions", {}).items():
         result.differs.append(Discrepancy(f"{name}, definition", why))
     result.unchecked.extend(f"{name}: it was not played again" for name in names if name not in again)
-    result.unchecked.extend(
-        f"{name}: its verdict was not reached again: {why}" for name, why in rescored.get("kept", {}).items()
-    )
+    for name, why in rescored.get("kept", {}).items():
+        result.unchecked.append(f"{name}: its verdict was not reached again: {why}")
     rows = [(name, row) for name in again for row in read_results(source / name / RESULTS).scenarios]
     reached = {(name, row.id) for name in again for row in read_results(made / name / RESULTS).scenarios}
     # what never had a score has none that another version could miss
@@ -276,14 +270,11 @@ def _note_rescoring(source: Path, made: Path, summary: Mapping[str, Any], result
     here = summary.get("pytest_ltm_version")
     defined = any((source / name / "definitions").is_dir() for name in names)
     made_anew = ", definitions and expected answers made again from the seed or data" if defined else ""
-    result.held.append(
-        f"{pluralize(rescored.get('same', 0), 'verdict')} reached again from {pluralize(replies, 'reply')} by "
-        f"pytest-ltm {here}{made_anew}"
-    )
+    same = f"{pluralize(rescored.get('same', 0), 'verdict')} reached again from {pluralize(replies, 'reply')}"
+    result.held.append(f"{same} by pytest-ltm {here}{made_anew}")
     if result.made_by not in ("", here):
-        result.held.append(
-            f"it was recorded by pytest-ltm {result.made_by}: --python=PATH scores it again with that version"
-        )
+        hint = "--python=PATH scores it again with that version"
+        result.held.append(f"it was recorded by pytest-ltm {result.made_by}: {hint}")
 
 
 def _repeated_run(record: Mapping[str, Any], folder: Path, data: Path | None, *, away: bool) -> dict[str, Any]:

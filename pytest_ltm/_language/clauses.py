@@ -9,27 +9,16 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pytest_ltm._language.lexicon import LEXICON
-from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm._language.words import casefold_plain, phrase_pattern, plain_words
+from pytest_ltm._language.words import casefold_plain, plain_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-_END = lazy_pattern(r"(?<!\bdr)(?<!\bm[rs])(?<!\bmrs)[.;:!?](?=\s|$)|[,\n\u2013\u2014()]|\bbut\b")
-_SENTENCE_END = lazy_pattern(r"(?<!\b[Dd]r)(?<!\b[Mm][rs])(?<!\b[Mm]rs)[.;!?](?=[\s*\"\u201d]|$)|\n")
-_DENIED = LEXICON.pattern("clauses denied")
-# What denies all others: "no other colour pleases me as much as teal".
-_COMPARED = lazy_pattern(r"(?:\b(?:no|not|never|nothing|nobody|none)|nt)\b.*\b(?:as|than) (?:the |an? )?$")
-_UNDONE = LEXICON.pattern("clauses undone")
-# What was sold is over; to whom it was sold holds.
-_OVER = LEXICON.pattern("clauses over")
-_BEFORE = phrase_pattern(r"(?:previous(?:ly)?|former(?:ly)?|original(?:ly)?|initial(?:ly)?|earlier|before(?: that)?)")
-_AT_LAST = phrase_pattern(r"(?:before|previously|formerly|originally|initially|earlier|at first|in the past)$")
+RE = LEXICON.expressions("clauses")
 # A reason for doubt that is none where somebody only says when it was told: "you told me earlier that it is teal".
 EARLIER = "says that it was so earlier"
-CHANGED = LEXICON.expression(r"\b(?:{clauses changed}(?: it| them)? from|replac\w+)\b(?!.*\b(?:to|by|with)\b)")
-_INTENDED = LEXICON.pattern("clauses intended")
+CHANGED = LEXICON.expression("clauses changed")
 # Characters before and after a place that are near it in its sentence.
 _SENTENCE = 300
 _NEAR, _AGO = 40, 200
@@ -39,15 +28,15 @@ _NEAR, _AGO = 40, 200
 def clause_around(text: str, start: int, end: int) -> tuple[str, str]:
     """Return what stands before and after a place, in its clause."""
     before = text[max(0, start - _AGO) : start]
-    cut = max((match.end() for match in _END.finditer(before)), default=0)
+    cut = max((match.end() for match in RE.end.finditer(before)), default=0)
     after = text[end : end + _AGO]
-    stop = _END.search(after)
+    stop = RE.end.search(after)
     return before[cut:], after[: stop.start()] if stop else after
 
 
 def sentence_around(text: str, start: int, end: int) -> str:
     """Return the sentence in which a place is."""
-    stop = _SENTENCE_END.search(text, end)
+    stop = RE.sentence_end.search(text, end)
     return text[sentence_start(text, start) : stop.start() if stop else len(text)]
 
 
@@ -78,7 +67,7 @@ def iter_sentences(text: str) -> Iterator[tuple[int, str]]:
 
 @lru_cache(maxsize=2)
 def _sentence_ends(text: str) -> list[int]:
-    return [match.end() for match in _SENTENCE_END.finditer(text)]
+    return [match.end() for match in RE.sentence_end.finditer(text)]
 
 
 def phrase_positions(text: str, phrase: str, *, plural: bool = False) -> list[tuple[int, int]]:
@@ -109,18 +98,17 @@ def why_not_standing(text: str, start: int, end: int, *, known: str) -> str:
     before, after = clause_around(text, start, end)
     allowed = normalize_text(known)
     for doubt, pattern, where in (
-        ("denies it", _DENIED, before),
-        ("denies it", _UNDONE, after[:_NEAR]),
-        ("says that it is over", _OVER, before),
+        ("denies it", RE.denied, before),
+        ("denies it", RE.undone, after[:_NEAR]),
+        ("says that it is over", RE.over, before),
         ("says that it is over", CHANGED, before),
-        (EARLIER, _BEFORE, before),
-        (EARLIER, _AT_LAST, after),
-        ("says that it may come", _INTENDED, before[-_NEAR:]),
+        (EARLIER, RE.before, before),
+        (EARLIER, RE.at_last, after),
+        ("says that it may come", RE.intended, before[-_NEAR:]),
     ):
         match = pattern.search(where)
-        said = match is not None and (
-            pattern.search(allowed) or (pattern is _AT_LAST and match[0] in plain_words(allowed))
-        )
-        if match and not said and not (pattern is _DENIED and _COMPARED.search(where)):
+        if not match or (pattern is RE.denied and RE.compared.search(where)):
+            continue
+        if not pattern.search(allowed) and not (pattern is RE.at_last and match[0] in plain_words(allowed)):
             return doubt
     return ""

@@ -19,50 +19,22 @@ from pytest_ltm._language.clauses import (
     why_not_standing,
 )
 from pytest_ltm._language.lexicon import LEXICON
-from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.refusal import knows_not
-from pytest_ltm._language.words import phrase_pattern, plain_words
+from pytest_ltm._language.words import plain_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-# Where a reply begins to correct itself.
-_CORRECTS = LEXICON.expression(r"{commitment corrects}", re.IGNORECASE)
 # Words for somebody whose own things an answer may speak of.
 ASIDES = (
     "sister|brother|mother|father|mum|mom|dad|wife|husband|partner|friend|neighbou?r|colleague|boss|cousin|aunt|uncle|"
     "son|daughter|child|children|kids?|grandmother|grandfather|grandma|grandpa|niece|nephew|roommate|flatmate|teacher|"
     "girlfriend|boyfriend|cat|dog"
 )
-# Somebody else, of whom it is said.
-_OTHERS = lazy_pattern(rf"\b(?:your|my|his|her|their|a|the|another) (?:\w+ )?(?:{ASIDES})s?\b")
-_UNKNOWN = LEXICON.pattern("commitment unknown")
-_FIRST_THOUGHT = LEXICON.pattern("commitment first thought")
-_FORMER_AFTER = LEXICON.pattern("commitment former after")
-_WAS = LEXICON.expression(r"\b(?:was|were|been)[\s\"']*$|\b{commitment was}\b[^.:\n]*:\s*$")
-_OUT_BEFORE = LEXICON.expression(r"\b{commitment out before}(?: the| option| number)*\s*$")
-_OUT_AFTER = LEXICON.expression(r"{commitment out after}")
-# What says of an option that it is the one.
-_SOUND_AFTER = LEXICON.expression(r"{commitment sound after}")
-_STILL = LEXICON.pattern("commitment still")
-_NOW = LEXICON.pattern("commitment now")
-_DECIDES = LEXICON.pattern("commitment decides")
-_COMMITS = LEXICON.pattern("commitment commits")
-_DOUBTS = phrase_pattern(r"(?:dont|do not|didnt|not|never) (?:\w+ )?(?:think|believe|guess|true|right|correct|real)")
-# What commits to nothing, where no decision follows.
-_NONE = LEXICON.pattern("commitment none")
-_LIKE_OR = LEXICON.expression(r"{commitment like or}")
-_OR_BEFORE = LEXICON.expression(r"{commitment or before}")
-# Where something new is said, with no comma: "you stopped liking blue and now prefer teal".
-_LINK = lazy_pattern(r"\b(?:and|its|now|that|so|then)\b")
-_TALK = LEXICON.expression(r"\b(?:our|your|my|the|an|in|from) (?:earlier|previous|former|last) {commitment talk}s?\b")
-_LISTED = lazy_pattern(r"[\s\"'*]*,? ?(?:and|or|nor|&) [\s\"'*]*")
-_FOLLOWED = lazy_pattern(r"[\s\"'*]*,(?: (?:and )?(?:then|later|after that))? [\s\"'*]*")
-_OR = lazy_pattern(r"\b(?:or|nor)\b")
+RE = LEXICON.expressions("commitment", asides=ASIDES)
 DENIES, UNKNOWN, OTHERS = "denies it", "says that it does not know", "says it of somebody else"
 _SINCE = (EARLIER, "says that it is over")
-_MARKUP = lazy_pattern(r"[\s*_`>#\"'.!?()\[\]{}:\u2192=-]+")
 
 
 class Mention(Struct, frozen=True):
@@ -77,11 +49,13 @@ def find_mentions(text: str, names: Sequence[str]) -> list[Mention]:
     """Return where a levelled text has some names, as words in a row; a name inside a longer one is none."""
     mentions = [Mention(*spot, name) for name in dict.fromkeys(names) for spot in phrase_positions(text, name)]
     latest = sorted(mentions, key=lambda one: one.start)[-2 * _MOST :]
-    return [one for one in latest if not any(_is_longer(other, one) for other in latest)]
-
-
-def _is_longer(one: Mention, other: Mention) -> bool:
-    return one.start <= other.start and other.end <= one.end and len(one.value) > len(other.value)
+    return [
+        one
+        for one in latest
+        if not any(
+            long.start <= one.start and one.end <= long.end and len(long.value) > len(one.value) for long in latest
+        )
+    ]
 
 
 _MOST_CORRECTIONS = 8
@@ -89,7 +63,7 @@ _MOST_CORRECTIONS = 8
 
 def last_word(text: str, says: Callable[[str], bool]) -> str:
     """Return what a reply says after it last corrects itself; all of it, where that `says` nothing."""
-    for result in list(_CORRECTS.finditer(text))[: -_MOST_CORRECTIONS - 1 : -1]:
+    for result in list(RE.corrects.finditer(text))[: -_MOST_CORRECTIONS - 1 : -1]:
         rest = text[result.end() :]
         if says(rest) and says(text[: result.start()]):
             return rest
@@ -122,18 +96,19 @@ def committed_values(reply: str, find: Callable[[str], Sequence[Mention]]) -> se
     def asserts(text: str) -> bool:
         return bool(asserted_mentions(normalize_text(text), find))
 
-    text = _TALK.sub(lambda result: " " * len(result[0]), normalize_text(last_word(reply, asserts)))
+    text = RE.talk.sub(lambda result: " " * len(result[0]), normalize_text(last_word(reply, asserts)))
+    # a line of thought with arrows ends at the last one
     before, _, after = text.rpartition("\u2192")
     text = trim_flood(after if asserts(before) and asserts(after) else text, find)
     if alone := _last_line(text, find):
         return {alone}
     held = asserted_mentions(text, find) or _told_earlier(text, find)
     values = {mention.value for mention in held}
-    if _NONE.search(" ".join(plain_words(text))) and not any(
-        _DECIDES.search(sentence_around(text, one.start, one.end)) for one in held
-    ):
+    sentences = [(one, sentence_around(text, one.start, one.end)) for one in held]
+    decides = any(RE.decides.search(sentence) for _, sentence in sentences)
+    if RE.none.search(" ".join(plain_words(text))) and not decides:
         return set()
-    if knows_not(text) and not any(_stands_alone(text, mention) for mention in held):
+    if knows_not(text) and not any(_stands_alone(text, one, sentence) for one, sentence in sentences):
         return set()
     if len(values) <= 1:
         return set() if held and all(is_alternative(text, mention) for mention in held) else values
@@ -144,33 +119,33 @@ def _decided_value(text: str, held: Sequence[Mention]) -> set[str]:
     """Return the one value on which a text decides: in its last deciding sentence, by "now", or at its start."""
     for start, said in reversed(list(iter_sentences(text))):
         inside = [mention for mention in held if start <= mention.start < start + len(said)]
-        for marker in reversed(list(_DECIDES.finditer(said))):
+        for marker in reversed(list(RE.decides.finditer(said))):
             after = [mention for mention in inside if mention.start >= start + marker.end()]
             if len({mention.value for mention in after}) == 1:
                 return set() if is_alternative(text, after[0]) else {after[0].value}
-        if inside and _DECIDES.search(said) and len({mention.value for mention in inside}) == 1:
+        if inside and RE.decides.search(said) and len({mention.value for mention in inside}) == 1:
             return {inside[0].value}
-    sound = {mention.value for mention in held if _SOUND_AFTER.match(text[mention.end : mention.end + 60])}
-    now = {mention.value for mention in held if _NOW.search(_with_aside(text, mention))}
+    sound = {mention.value for mention in held if RE.sound_after.match(text[mention.end : mention.end + 60])}
+    now = {mention.value for mention in held if RE.now.search(_with_aside(text, mention))}
     if len(sound) == 1 or len(now) == 1:
         return sound if len(sound) == 1 else now
     start, said = next(iter_sentences(text), (0, ""))
     opening = [mention for mention in held if mention.start < start + len(said)]
     later = [mention for mention in held if mention not in opening]
-    if len({one.value for one in opening}) == 1 and not any(is_alternative(text, one) for one in opening):
-        rivals = {sentence_around(text, one.start, one.end) for one in later if one.value != opening[0].value}
-        again = {sentence_around(text, one.start, one.end) for one in later if one.value == opening[0].value}
-        claims_more = any(_COMMITS.search(_DOUBTS.sub(" ", rival)) for rival in rivals - again)
-        if _COMMITS.search(said) and not claims_more:
-            return {opening[0].value}
-    return set()
+    if len({one.value for one in opening}) != 1 or any(is_alternative(text, one) for one in opening):
+        return set()
+    value = opening[0].value
+    rivals = {sentence_around(text, one.start, one.end) for one in later if one.value != value}
+    again = {sentence_around(text, one.start, one.end) for one in later if one.value == value}
+    claims_more = any(RE.commits.search(RE.doubts.sub(" ", rival)) for rival in rivals - again)
+    return {value} if RE.commits.search(said) and not claims_more else set()
 
 
 def _told_earlier(text: str, find: Callable[[str], Sequence[Mention]]) -> list[Mention]:
     """Return what is only said to have been told earlier, where nothing is said of the present."""
     mentions = [mention for mention in find(text)[-_MOST:] if doubt_about(text, mention) == EARLIER]
-    now = [mention for mention in mentions if _NOW.search(_with_aside(text, mention))]
-    return now or ([] if _NOW.search(text) else mentions)
+    now = [mention for mention in mentions if RE.now.search(_with_aside(text, mention))]
+    return now or ([] if RE.now.search(text) else mentions)
 
 
 def asserted_mentions(text: str, find: Callable[[str], Sequence[Mention]], *, formerly: bool = False) -> list[Mention]:
@@ -184,11 +159,8 @@ def asserted_mentions(text: str, find: Callable[[str], Sequence[Mention]], *, fo
         reason = doubt_about(text, mention)
         reason = "" if formerly and reason in _SINCE else reason
         link = text[end : mention.start]
-        listed = _LISTED.fullmatch(link) or (
-            _FOLLOWED.fullmatch(link)
-            and (before != DENIES or _OR.search(sentence_around(text, mention.start, mention.end)))
-        )
-        if before and listed:
+        shared = before != DENIES or RE.or_word.search(sentence_around(text, mention.start, mention.end))
+        if before and (RE.listed.fullmatch(link) or (RE.followed.fullmatch(link) and shared)):
             reason = reason or before
         if not reason:
             held.append(mention)
@@ -208,36 +180,36 @@ def doubt_about(text: str, mention: Mention, *, known: str = "") -> str:
     `known`: question and expected answer; a word of doubt that stands there, too, makes no doubt.
     """
     begin = max(0, mention.start - _AROUND)
+    # bounded, or a text of a thousand mentions takes quadratic time
     text = text[begin : mention.end + _AROUND]
     mention = Mention(mention.start - begin, mention.end - begin, mention.value)
-    linked = _LINK.sub(lambda result: ", ".ljust(len(result[0])), text)
+    linked = RE.link.sub(lambda result: ", ".ljust(len(result[0])), text)
     after = clause_around(linked, mention.start, mention.end)[1]
     before = clause_around(text, mention.start, mention.end)[0]
     begins = text[sentence_start(text, mention.start) : mention.start]
     behind = text[mention.end : mention.end + 60]
-    if _SOUND_AFTER.match(behind):
+    if RE.sound_after.match(behind):
         return ""
     reasons = (
-        (DENIES, _OUT_BEFORE.search(begins) or _OUT_AFTER.match(behind)),
-        (UNKNOWN, _UNKNOWN.search(before)),
+        (DENIES, RE.out_before.search(begins) or RE.out_after.match(behind)),
+        (UNKNOWN, RE.unknown.search(before)),
         (why_not_standing(linked, mention.start, mention.end, known=known), True),
-        (OTHERS, _OTHERS.search(before)),
-        ("only thought of it first", _FIRST_THOUGHT.search(before)),
-        (EARLIER, _FORMER_AFTER.search(after[:40]) or _WAS.search(begins)),
+        (OTHERS, RE.others.search(before)),
+        ("only thought of it first", RE.first_thought.search(before)),
+        (EARLIER, RE.former_after.search(after[:40]) or RE.was.search(begins)),
     )
     return next((reason for reason, result in reasons if reason and result), "")
 
 
 def is_alternative(text: str, mention: Mention) -> bool:
     """Tell whether a value is one of two in a levelled text: "teal or ochre", "either teal"."""
-    return bool(_LIKE_OR.match(text[mention.end : mention.end + 60])) or bool(
-        _OR_BEFORE.search(text[max(0, mention.start - 60) : mention.start])
-    )
+    before, after = text[max(0, mention.start - 60) : mention.start], text[mention.end : mention.end + 60]
+    return RE.like_or.match(after) is not None or RE.or_before.search(before) is not None
 
 
 def is_retracted(text: str, mention: Mention) -> bool:
     """Tell whether what follows a value at once takes it back: "dawn... no, midnight"."""
-    match = _CORRECTS.search(text, mention.end, mention.end + _AROUND)
+    match = RE.corrects.search(text, mention.end, mention.end + _AROUND)
     return match is not None and not text[mention.end : match.start()].strip(" .,!?\u2026\u2013\u2014-*_")
 
 
@@ -247,16 +219,15 @@ def _with_aside(text: str, mention: Mention) -> str:
     return " ".join((*clause_around(text, mention.start, mention.end), aside[0] if aside else ""))
 
 
-def _stands_alone(text: str, mention: Mention) -> bool:
+def _stands_alone(text: str, mention: Mention, said: str) -> bool:
     """Tell whether the sentence of a mention says something to the question, though the reply does not know."""
-    said = sentence_around(text, mention.start, mention.end)
     rest = said.replace(text[mention.start : mention.end], " ")
-    return _STILL.search(" ".join(plain_words(said))) is not None or not plain_words(rest)
+    return RE.still.search(" ".join(plain_words(said))) is not None or not plain_words(rest)
 
 
 def _last_line(text: str, find: Callable[[str], Sequence[Mention]]) -> str:
     """Return the value that stands alone on the last line, "" where none does or the line before is such a one, too."""
-    lines = [line for line in text.splitlines() if _MARKUP.sub("", line)]
+    lines = [line for line in text.splitlines() if RE.markup.sub("", line)]
     alone = [_value_alone(line, find) for line in lines[-2:]]
     if len(alone) > 1 and not alone[0] and not re.match(r"\s*[-*\u2022+]\s", lines[-1]):
         return alone[1]
@@ -265,12 +236,10 @@ def _last_line(text: str, find: Callable[[str], Sequence[Mention]]) -> str:
 
 def _value_alone(line: str, find: Callable[[str], Sequence[Mention]]) -> str:
     result = list(find(line))
-    rest = line[: result[0].start] + line[result[0].end :] if len(result) == 1 else line
-    return (
-        result[0].value
-        if len(result) == 1 and plain_words(rest) in ([], ["answer"], ["option"], ["final", "answer"])
-        else ""
-    )
+    if len(result) != 1:
+        return ""
+    rest = plain_words(line[: result[0].start] + line[result[0].end :])
+    return result[0].value if rest in ([], ["answer"], ["option"], ["final", "answer"]) else ""
 
 
 # Shorter words are hardly misspelt: they are others.

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.numbers import NUMBERS, ONES
-from pytest_ltm._language.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     import re
@@ -57,43 +57,6 @@ _DAYS = tuple(map(str.lower, DAYS))
 _SEASONS = {"spring": (3, 5), "summer": (6, 8), "fall": (9, 11), "autumn": (9, 11), "winter": (12, 14)}
 # Part of a stretch -> which third of it.
 _THIRDS = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1, "late": 2, "end": 2}
-_TO = r"\s*(?:-|\u2013|to|and|through|until)\s*(?:the )?"
-_TH = r"(?:st|nd|rd|th)?"
-_DAY, _MONTH, _YEAR = r"\d{1,2}", rf"(?:{MONTH_PATTERN})(?:[a-z]*\.?)", r"(?:\d{4}|(?<=['\u2019])\d\d)"
-# The names of groups are those of parts, with a number where a part occurs more than once.
-_NAMED = lazy_pattern(
-    rf"\b(?:(?P<month>{_MONTH})\W{{1,2}}(?P<day>{_DAY}){_TH}{_TO}(?P<end>{_DAY}){_TH}\W{{1,3}}(?P<year>{_YEAR})"
-    rf"|(?P<month1>{_MONTH})\W{{1,2}}(?P<day1>{_DAY}){_TH}{_TO}(?P<until1>{_MONTH})\W{{1,2}}(?P<end1>{_DAY}){_TH}\W{{1,3}}"
-    rf"(?P<year1>{_YEAR})"
-    rf"|(?P<day2>{_DAY}){_TH}{_TO}(?P<end2>{_DAY}){_TH}\s+(?:of )?(?P<month2>{_MONTH})\W{{1,3}}(?P<year2>{_YEAR})"
-    rf"|(?P<day3>{_DAY}){_TH}\W{{0,2}}(?P<month3>{_MONTH}){_TO}(?P<end3>{_DAY}){_TH}\W{{0,2}}(?P<until3>{_MONTH})\W{{1,3}}"
-    rf"(?P<year3>{_YEAR})"
-    rf"|(?P<day4>{_DAY}){_TH}\W{{0,2}}(?:of )?(?P<month4>{_MONTH})\W{{1,3}}(?P<year4>{_YEAR})"
-    rf"|(?P<month5>{_MONTH})\W{{1,2}}(?:the )?(?P<day5>{_DAY}){_TH}\W{{1,3}}(?:of )?(?P<year5>{_YEAR})"
-    rf"|(?P<year6>{_YEAR})[-/](?P<month6>{_DAY})[-/](?P<day6>{_DAY})"
-    rf"|(?P<day7>{_DAY})(?P<mark7>[-./])(?P<month7>{_DAY})(?P=mark7)(?P<year7>\d{{4}}|\d\d)"
-    rf"|(?P<month8>{_MONTH})\W{{1,3}}(?:of )?(?P<year8>{_YEAR})"
-    rf"|(?<![\\d/])(?P<month11>{_DAY})/(?P<year11>{_YEAR})"
-    rf"|(?P<season>{'|'.join(_SEASONS)})\W{{1,3}}(?:of )?(?P<year9>{_YEAR})"
-    r"|(?P<year10>(?:19|20)\d\d))\b(?![-/]\d)"
-)
-_MOVED = lazy_pattern(
-    rf"\b(?P<unit>weekend|week|few days|{'|'.join(_DAYS)})s?,?\s+(?:(?:just|right|immediately|directly|shortly)\s+)?"
-    r"(?P<way>before|preceding|prior to|leading up to|after|following|of)\s+(?:the\s+)?$"
-)
-# A date so many months or years from another one.
-_COUNTED = lazy_pattern(
-    rf"\b(?P<count>\d+|an?|{'|'.join(ONES)})\s+(?P<unit>year|month)s?\s+(?P<way>before|prior to|after)\s+(?:the\s+)?$"
-)
-# What makes a date after it the end of a stretch, or its distance: neither can be told exactly.
-_UNSURE = lazy_pattern(
-    r"(?:\brelative to\s+(?:the )?|"
-    r"\b(?:day|night|week|weekend|month|year)s?\s+(?:before|after|prior to|from)\s+(?:the\s+)?"
-    rf"|(?:\d|\b(?:{MONTH_PATTERN})[a-z]*)[^.;]{{0,20}}\b(?:to|and|until)\s+(?:early |mid |late )?(?:the )?)$"
-)
-_MANY = lazy_pattern(r"\b(?:two|three|four|few|many|several|couple of|\d+)\s+$")
-_PART = lazy_pattern(rf"\b(?P<part>{'|'.join(_THIRDS)})(?:[- ]|\s+of\s+|\s+to\s+)?(?:in\s+)?(?:the\s+)?$")
-_WEEK_OF = lazy_pattern(r"\b(?P<which>first|1st|second|2nd|third|3rd|last)\s+week(?P<end>end)?\s+(?:of|in)\s+$")
 _MOST_OF_A_YEAR = 360
 _SEASON_DAYS = range(89, 93)
 _ORDER = {"first": 0, "1st": 0, "second": 7, "2nd": 7, "third": 14, "3rd": 14}
@@ -115,12 +78,12 @@ def dated_readings(text: str) -> Iterator[tuple[tuple[DateRange, ...], int]]:
     Two readings have 05/06/2022, and the weekend before a Sunday.
     """
     text, end = text.lower(), 0
-    for named in _NAMED.finditer(text):
+    for named in RE.named.finditer(text):
         before = text[end : named.start()]
-        moved = _MOVED.search(before)
-        sure = _COUNTED.search(before) or (moved is not None and not _MANY.search(before[: moved.start()]))
+        moved = RE.moved.search(before)
+        sure = RE.counted.search(before) or (moved is not None and not RE.many.search(before[: moved.start()]))
         readings = tuple(placed for one in _iter_stretches(named) for placed in _place_stretch(one, before))
-        if readings and (sure or not _UNSURE.search(before)):
+        if readings and (sure or not RE.unsure.search(before)):
             yield readings, named.start()
         end = named.end()
 
@@ -164,21 +127,21 @@ def _end_of(year: int, month: int) -> date:
 
 def _place_stretch(stretch: DateRange, before: str) -> tuple[DateRange, ...]:
     """Return the stretches that the words before a date may make of it: the week before it, the Friday after it, ..."""
-    if match := _WEEK_OF.search(before):
+    if match := RE.week_of.search(before):
         first = stretch.last - timedelta(6)
         if match["which"] != "last":
             first = stretch.first + timedelta(_ORDER[match["which"]])
         week = DateRange(first, first + timedelta(6))
         return (_weekend_of(week) if match["end"] else week,)
-    if match := _COUNTED.search(before):
+    if match := RE.counted.search(before):
         count = int(match["count"]) if match["count"].isdigit() else NUMBERS[match["count"]]
         try:
             return (_count_stretch(stretch, count if match["way"] == "after" else -count, match["unit"]),)
         except ValueError:  # before the first year
             return ()
-    if match := _MOVED.search(before):
+    if match := RE.moved.search(before):
         return _move_stretch(stretch, match["unit"], match["way"])
-    match = _PART.search(before)
+    match = RE.part.search(before)
     if match and stretch.days not in _SEASON_DAYS:  # nobody means the same days by "late summer"
         days, third = stretch.days, _THIRDS[match["part"]]
         last = max(days * (third + 1) // 3 - 1, 0)
@@ -222,16 +185,21 @@ def _move_stretch(stretch: DateRange, unit: str, way: str) -> tuple[DateRange, .
 # --- Times that are named without their year.
 
 _WHOLE = "|".join(MONTHS)
-_YEARLESS = lazy_pattern(
-    rf"\b(?:(?P<month>{_WHOLE})\s+(?:the )?(?P<day>{_DAY}){_TH}\b|(?P<day1>{_DAY}){_TH}\s+(?:of )?(?P<month1>{_WHOLE})"
-    rf"|(?P<month2>{_WHOLE}))\b"
+RE = LEXICON.expressions(
+    "dates",
+    month=MONTH_PATTERN,
+    seasons="|".join(_SEASONS),
+    weekdays="|".join(_DAYS),
+    ones="|".join(ONES),
+    thirds="|".join(_THIRDS),
+    months=_WHOLE,
 )
 
 
 def yearless_dates(text: str, year: int) -> list[DateRange]:
     """Return the days and months that a text names without a year, as those of a year; months with a capital."""
     date_ranges = []
-    for named in _YEARLESS.finditer(text):
+    for named in RE.yearless.finditer(text):
         part = {name.rstrip("0123456789"): said for name, said in named.groupdict().items() if said}
         number = month_number(part["month"]) or 0
         days = monthrange(year, number)[1]

@@ -15,11 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-_SAME = {
-    word_stem(word): word_stem(first)
-    for first, others in LEXICON.table("same meaning").items()
-    for word in (first, *others)
-}
+_MEANINGS = LEXICON.table("same meaning").items()
+_SAME = {word_stem(word): word_stem(first) for first, others in _MEANINGS for word in (first, *others)}
 # An answer may leave these out, and does not become another one by them.
 LIGHT = frozenset(map(word_stem, LEXICON.words("light meanings")))
 # Words with which an answer says that it is one.

@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_ltm._language.lexicon import LEXICON
-from pytest_ltm._language.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,7 +36,6 @@ DAYS = ORDINALS | {
     **{f"twenty-{word}": 20 + n for word, n in tuple(ORDINALS.items())[:9]}, "thirty-first": 31,
 }  # fmt: skip
 
-_DIGITS = lazy_pattern(r"(\d{1,12})(?:st|nd|rd|th)?")
 _SINGLE = ORDINALS | COUNTS
 
 
@@ -45,18 +43,13 @@ def words_with_digits(some_words: Sequence[str]) -> Iterator[str]:
     """Yield the words, each number that is written in words (or as an ordinal) in digits: "twenty", "three" is "23"."""
     at = 0
     while at < len(some_words):
-        if not _may_begin(some_words[at]):
+        if some_words[at] not in _SINGLE and not some_words[at][:1].isdecimal():  # as most do not
             yield some_words[at]
             at += 1
             continue
         value, used = _spelled_number(some_words, at)
         yield str(value) if used else some_words[at]
         at += used or 1
-
-
-def _may_begin(word: str) -> bool:
-    """Tell whether a number may begin with that word; hardly any does, so this comes first."""
-    return word in _SINGLE or word[:1].isdecimal()
 
 
 def _spelled_number(some_words: Sequence[str], at: int) -> tuple[int, int]:
@@ -73,60 +66,30 @@ def _below_hundred(some_words: Sequence[str], at: int) -> tuple[int, int]:
     value = _single_number(some_words[at]) if at < len(some_words) else None
     if value is None:
         return 0, 0
-    if (
-        some_words[at] in TENS
-        and at + 1 < len(some_words)
-        and (unit := _single_number(some_words[at + 1])) in range(1, 10)
-    ):
-        return value + (unit or 0), 2
-    return value, 1
+    unit = _single_number(some_words[at + 1]) if some_words[at] in TENS and at + 1 < len(some_words) else None
+    return (value + unit, 2) if unit is not None and unit in range(1, 10) else (value, 1)
 
 
 def _single_number(word: str) -> int | None:
-    digits = _DIGITS.fullmatch(word)
+    digits = RE.digits.fullmatch(word)
     return int(digits[1]) if digits else _SINGLE.get(word)
 
 
 # --- Numbers of several words in a text, as digits.
 
-_UNIT = (
-    "second|minute|hour|day|night|week|month|year|mile|kilomet(?:er|re)|met(?:er|re)|inch|yard|acre|page|cup|pound|kilo|ounce|"
-    "gallon|lit(?:er|re)|tablespoon|teaspoon"
-)
 # A regular expression for a number in words.
 BELOW_HUNDRED = rf"(?:(?:{'|'.join(TENS)})[- ](?:{'|'.join(ONES[1:10])})|{'|'.join([*TENS, *ONES])})"
-_HUNDREDS = rf"(?:(?:{BELOW_HUNDRED}|a)[- ]hundred(?:(?: and)?[- ]{BELOW_HUNDRED})?)"
-_LARGE = lazy_pattern(
-    rf"\b(?:(?P<thousands>{_HUNDREDS}|{BELOW_HUNDRED}|a)[- ]thousand"
-    rf"(?:(?:,? and|,)?[- ](?P<rest>{_HUNDREDS}|{BELOW_HUNDRED}))?"
-    rf"|(?P<hundreds>{_HUNDREDS}))\b(?! (?:hundred|thousand|million))"
-)
-_SMALLEST = rf"(?:\d{{1,4}}|{BELOW_HUNDRED})"
-_AND_A_HALF = lazy_pattern(rf"\b({_SMALLEST}) and (?:a|one)[- ]half\b")
-_UNITS_AND_A_HALF = lazy_pattern(rf"\b(an?|{_SMALLEST}) ({_UNIT})s? and (?:a|one)[- ]half\b")
-_HALF = lazy_pattern(rf"\bhalf(?: of)?[- ](?:an? |one )?({_UNIT})\b")
-_HOUR = rf"(\d{{1,2}}|{'|'.join(ONES[1:13])})"
-_PAST = lazy_pattern(rf"\b(?:(half|(?:a )?quarter|twenty|ten|five) (past)|((?:a )?quarter) (to)) {_HOUR}\b(?![:.]\d)")
 _MINUTES = {"half": 30, "quarter": 15, "twenty": 20, "ten": 10, "five": 5}
-_DAYTIME = LEXICON.expression(r"{numbers daytime}")
-_OCLOCK = lazy_pattern(rf"\b{_HOUR} o['\u2019]?clock\b")
-_PER = lazy_pattern(rf"(?:\b(?:per|each|every|an?)|/) ?({_UNIT})(?!s?\w)")
-_COUNTED = lazy_pattern(
-    rf"(?:\b(?:once|twice|thrice|(?:\d[\d.,]*|{BELOW_HUNDRED})(?: (?!a\b|an\b|per\b|each\b|every\b)\w+){{0,3}}))[ ,]*$"
-)
 _LY = {"daily": "every day", "nightly": "every night", "weekly": "every week", "monthly": "every month",
        "yearly": "every year", "annually": "every year", "hourly": "every hour"}  # fmt: skip
-_OFTEN = lazy_pattern(rf"\b(?:{'|'.join(_LY)})\b")
 _NAMED = {
     "a fortnight": "2 weeks", "fortnight": "2 weeks", "half a dozen": "6", "noon": "12 pm", "midnight": "12 am",
     "three quarters of an hour": "45 minutes", "a quarter of an hour": "15 minutes", "a decade": "10 years",
     "a couple of": "2", "a couple": "2", "a dozen": "12",
 }  # fmt: skip
-_DEGREES = lazy_pattern(r" ?(?:\u00b0|degrees?) ?(c\b|f\b|celsius|fahrenheit)")
-_NAME = lazy_pattern(rf"\b(?:{'|'.join(_NAMED)})\b")
-_MINUTES_SECONDS = lazy_pattern(r"\b(\d+) ?(?:min|mins|minutes|m) (?:and )?(\d+) ?(?:s|secs?)\b")
-_HOURS_MINUTES = lazy_pattern(r"\b(\d+) ?(?:h|hrs?) ?(\d+) ?(?:m|mins?)?\b")
-_GROUPED = lazy_pattern(r"(?<=\d)['\u00a0\u202f](?=\d{3}\b)")
+RE = LEXICON.expressions(
+    "numbers", below_hundred=BELOW_HUNDRED, hours="|".join(ONES[1:13]), often="|".join(_LY), named="|".join(_NAMED)
+)
 
 
 def write_digits(text: str) -> str:
@@ -137,16 +100,17 @@ def write_digits(text: str) -> str:
     Single words ("seven") stay. Doing it twice changes nothing more.
     """
     plain = text.lower().replace("**", "").replace("\u2019", "'")
-    plain = _DEGREES.sub(lambda result: " celsius" if "c" in result[1] else " fahrenheit", plain)
-    plain = _MINUTES_SECONDS.sub(r"\1 minutes \2 seconds", _HOURS_MINUTES.sub(r"\1 hours \2 minutes", plain))
-    plain = _NAME.sub(lambda result: _NAMED[result[0]], _GROUPED.sub("", plain))
-    plain = _LARGE.sub(_large_number, plain)
-    plain = _UNITS_AND_A_HALF.sub(lambda result: f"{_small_number(result[1]) + 0.5:g} {result[2]}s", plain)
-    plain = _AND_A_HALF.sub(lambda result: f"{_small_number(result[1]) + 0.5:g}", plain)
-    plain = _HALF.sub(r"0.5 \1s", plain)
-    plain = _OCLOCK.sub(lambda result: f"{_small_number(result[1])}:00", _PAST.sub(_clock_time, plain))
-    plain = _DAYTIME.sub(lambda result: f"{result[1]} {'am' if result[2] == 'morning' else 'pm'}", plain)
-    return _uniform_rates(_OFTEN.sub(lambda result: _LY[result[0]], plain)).replace("'", "")
+    plain = RE.degrees.sub(lambda result: " celsius" if "c" in result[1] else " fahrenheit", plain)
+    plain = RE.minutes_seconds.sub(r"\1 minutes \2 seconds", RE.hours_minutes.sub(r"\1 hours \2 minutes", plain))
+    plain = RE.name.sub(lambda result: _NAMED[result[0]], RE.grouped.sub("", plain))
+    # large numbers before small ones, which are their parts
+    plain = RE.large.sub(_large_number, plain)
+    plain = RE.units_and_a_half.sub(lambda result: f"{_small_number(result[1]) + 0.5:g} {result[2]}s", plain)
+    plain = RE.and_a_half.sub(lambda result: f"{_small_number(result[1]) + 0.5:g}", plain)
+    plain = RE.half.sub(r"0.5 \1s", plain)
+    plain = RE.oclock.sub(lambda result: f"{_small_number(result[1])}:00", RE.past.sub(_clock_time, plain))
+    plain = RE.daytime.sub(lambda result: f"{result[1]} {'am' if result[2] == 'morning' else 'pm'}", plain)
+    return _uniform_rates(RE.often.sub(lambda result: _LY[result[0]], plain)).replace("'", "")
 
 
 def _small_number(word: str) -> int:
@@ -172,10 +136,10 @@ def _clock_time(match: re.Match[str]) -> str:
 def _uniform_rates(plain: str) -> str:
     """Return the text with rates in one form: `3 times a week`, and `1 time a week` where no count stands before it."""
     parts, end = [], 0
-    for match in _PER.finditer(plain):
+    for match in RE.per.finditer(plain):
         parts.append(plain[end : match.start()])
         end = match.end()
-        if _COUNTED.search(parts[-1][-60:]):
+        if RE.counted.search(parts[-1][-60:]):
             parts.append(f" a {match[1]}" if match[0].startswith("/") else f"a {match[1]}")
         elif match[0].startswith("every"):
             parts.append(f"1 time a {match[1]}")

@@ -5,6 +5,7 @@ A proof never knows which value is expected. What it cannot prove it leaves uncl
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
@@ -26,7 +27,6 @@ from pytest_ltm._language.commitment import (
 )
 from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.numbers import words_with_digits
-from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.recital import (
     ends_in_a_list,
     enumerates_everything,
@@ -39,7 +39,8 @@ from pytest_ltm._language.refusal import only_offers_example, tells_nothing
 from pytest_ltm._language.words import STOP_WORDS, is_english, plain_words, word_stem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    import re
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     Finder = Callable[[str], Sequence[Mention]]
 
@@ -82,6 +83,7 @@ def prove(  # noqa: PLR0911 - one kind of answer, one line
     said = last_word(answer, lambda part: bool(find(normalize_text(part))))
     text = trim_flood(normalize_text(said), find)
     named = list(find(text))[-_MOST:]
+    # before anything else: a recital names the right value, too
     if idle := _prove_idle(answer, find):
         return idle
     if not named:
@@ -89,7 +91,7 @@ def prove(  # noqa: PLR0911 - one kind of answer, one line
     settled = committed_values(answer, find)
     if recites_messages(answer):
         return Proof("unclear", "repeats messages", possible=frozenset(settled))
-    if all(_OFFERS.search(text[sentence_start(text, one.start) : one.start]) for one in named):
+    if all(RE.offers.search(text[sentence_start(text, one.start) : one.start]) for one in named):
         return Proof("refuses", "only offers an example")
     if usual := _usual_value(text, named):
         sure = settled in ({usual}, set())
@@ -120,15 +122,14 @@ def _prove_idle(answer: str, find: Finder) -> Proof | None:
 
 # --- Nothing named.
 
-# Scripts that the rules do not read.
-_UNREAD = LEXICON.expression(r"{proof unread}")
+RE = LEXICON.expressions("proof")
 # What has more telling words can be said in other words.
 _LONG = 2
 
 
 def is_readable(text: str) -> bool:
     """Return whether a text is in a script that the rules read."""
-    return text.isascii() or _UNREAD.search(text) is None
+    return text.isascii() or RE.unread.search(text) is None
 
 
 def _without_mention(answer: str, text: str, values: Sequence[str] | Finder) -> Proof:
@@ -144,39 +145,20 @@ def _without_mention(answer: str, text: str, values: Sequence[str] | Finder) -> 
 
 # --- The shape of what is named.
 
-_OFFERS = lazy_pattern(r"\byou (?:can|could|may|might) (?:also |just )?(?:tell|say|write|answer|reply|respond|try)\b")
-_USUAL = "normally|usually|ordinarily|generally|as a rule|most(?:ly| of the time)|by default|on (?:an )?ordinary days?"
-_USUAL_BEFORE = lazy_pattern(rf"\b(?:{_USUAL})\b[^.,;:!?\n]{{0,40}}$")
-_USUAL_AFTER = lazy_pattern(rf"[^.,;:!?\n]{{0,20}}\b(?:otherwise|{_USUAL})\b")
-
 
 def _usual_value(text: str, named: Sequence[Mention]) -> str:
     """Return which of several values a levelled text says to be usual, "" if none or several."""
     if len({one.value for one in named}) == 1:
         return ""
-    usual = {
-        one.value
-        for one in named
-        if _USUAL_BEFORE.search(text[max(0, one.start - 2 * _NEAR) : one.start])
-        or _USUAL_AFTER.match(text[one.end : one.end + _NEAR])
-    }
+    around = ((one.value, text[max(0, one.start - 2 * _NEAR) : one.start], text[one.end :][:_NEAR]) for one in named)
+    usual = {value for value, before, after in around if RE.usual_before.search(before) or RE.usual_after.match(after)}
     return usual.pop() if len(usual) == 1 else ""
 
 
 SEVERAL = "names several"
-_NEGATES = lazy_pattern(r"\b(?:not|no|never|nor|neither|cannot|whether|if|\w+nt)\b")
-_HEDGES = LEXICON.expression(r"\b(?:may|might|could) (?:also )?(?:be|have been)\b|\b{proof hedges}\b")
-_CHOICE = lazy_pattern(r"\b(?:or|and/or|perhaps|maybe|possibly)\b|/")
-_ROW = LEXICON.expression(r"{proof row}")
-# What is set aside: in brackets, or after words that take it back.
-_ASIDE = LEXICON.expression(r"\([^()]*\)|\[[^\[\]]*\]|(?:,|;|-|\u2013|\u2014)?\s{0,4}\b{proof aside}\b[^.;:!?\n]*")
-_CONCLUDES = LEXICON.expression(r"{proof concludes}")
-_TAKES = LEXICON.expression(r"\b(?:you|i|id|ill|we|they) (?:\w+ )?{proof takes}\b[^.;!?\n]*")
-_FROM = lazy_pattern(r"\b(?:from|used to be|first(?: it was)?|instead of|over)\W*$")
 _FEW_WORDS, _FEW_ITEMS, _FEW_VALUES, _NEAR, _LONG_TALK = 3, 3, 4, 40, 120
-_PLAIN = frozenset(
-    map(word_stem, (*STOP_WORDS, "town", "called", "named", "step", "name", "sure", "currently", "present"))
-)
+_MOSTLY_IDLE = ("town", "called", "named", "step", "name", "sure", "currently", "present")
+_PLAIN = frozenset(map(word_stem, (*STOP_WORDS, *_MOSTLY_IDLE)))
 
 
 def _by_shape(  # noqa: C901, PLR0911 - as above
@@ -194,13 +176,12 @@ def _by_shape(  # noqa: C901, PLR0911 - as above
     if opening := _opening(text, named):
         return Proof("asserts", "begins with it", opening)
     spots = sorted((one.start, one.end) for one in named)
-    if all(not text[first[1] : second[0]].strip() for first, second in pairwise(spots)):
+    links = [text[first[1] : second[0]] for first, second in pairwise(spots)]
+    if not any(map(str.strip, links)):
         return Proof("unclear", "names two in one", possible=frozenset(values))
-    if len(short_items(text)) > _FEW_ITEMS or all(
-        second[0] - first[1] < _NEAR and _ROW.fullmatch(text[first[1] : second[0]]) for first, second in pairwise(spots)
-    ):
+    if len(short_items(text)) > _FEW_ITEMS or all(len(link) < _NEAR and RE.row.fullmatch(link) for link in links):
         return Proof("hedges", SEVERAL)
-    if _HEDGES.search(text):
+    if RE.hedges.search(text):
         return Proof("hedges", "hedges between several")
     if concluded := _prove_conclusion(text, named):
         return concluded
@@ -219,16 +200,13 @@ def _prove_single(text: str, named: Sequence[Mention], doubts: Sequence[str], qu
     outside = text[: named[0].start] + " " + text[named[-1].end :]
     asked = set(plain_words(question))
     rest = [word for word in plain_words(outside) if word_stem(word) not in _PLAIN and word not in asked]
-    sure = not any(doubts) and not _NEGATES.search(text) and not _CHOICE.search(text) and not tells_nothing(text)
+    sure = not any(doubts) and not RE.negates.search(text) and not RE.choice.search(text) and not tells_nothing(text)
     if len(rest) <= _FEW_WORDS and sure:
         return Proof("asserts", "says it alone", value)
-    if all(doubts) and OTHERS not in doubts:
-        return (
-            Proof("refuses", doubts[0])
-            if doubts[0] == DENIES
-            else Proof("unclear", doubts[0], possible=frozenset((value,)))
-        )
-    return Proof("unclear", "names it", possible=frozenset((value,)))
+    doubted = all(doubts) and OTHERS not in doubts
+    if doubted and doubts[0] == DENIES:
+        return Proof("refuses", DENIES)
+    return Proof("unclear", doubts[0] if doubted else "names it", possible=frozenset((value,)))
 
 
 def _is_choice(text: str, named: Sequence[Mention], value: str = "") -> bool:
@@ -238,12 +216,11 @@ def _is_choice(text: str, named: Sequence[Mention], value: str = "") -> bool:
         second.start - first.end < _NEAR
         and first.value != second.value
         and value in ("", first.value, second.value)
-        and _CHOICE.search(text[first.end : second.start])
+        and RE.choice.search(text[first.end : second.start])
         for first, second in pairwise(ordered)
     )
 
 
-_STOP = lazy_pattern(r"\.(?!\w)|:(?=\s)|\n")
 _FRAME = frozenset(("the", "a", "an", "it", "its", "is", "option", "number"))
 
 
@@ -252,14 +229,14 @@ def _opening(text: str, named: Sequence[Mention]) -> str:
 
     A name may have its kind behind it: "the Velmere foundry".
     """
-    first = _STOP.split(text, maxsplit=1)[0]
+    first = RE.stop.split(text, maxsplit=1)[0]
     inside = {one.value for one in named if one.end <= len(first)}
     rest = {*plain_words(first)} - _FRAME - {*plain_words(" ".join(inside))}
     kind = {*plain_words(first)[-1:]} - set(STOP_WORDS) if next(iter(inside), "")[:1].isupper() else set()
     if len(inside) != 1 or rest - kind:
         return ""
     later = [one for one in named if one.end > len(first)]
-    around = (_STOP.split(text[: one.start])[-1] + _STOP.split(text[one.start :], maxsplit=1)[0] for one in later)
+    around = (RE.stop.split(text[: one.start])[-1] + RE.stop.split(text[one.start :], maxsplit=1)[0] for one in later)
     return inside.pop() if all(len(plain_words(part)) > _FEW_WORDS for part in around) else ""
 
 
@@ -268,34 +245,32 @@ def _prove_conclusion(text: str, named: Sequence[Mention], answer: str = "") -> 
 
     `answer`: the text as it came in; a sentence that had been told before does not conclude anything.
     """
-    for match in (*reversed(list(_CONCLUDES.finditer(text))), *reversed(list(_TAKES.finditer(text)))):
+    for match in (*reversed(list(RE.concludes.finditer(text))), *reversed(list(RE.takes.finditer(text)))):
         inside = {one.value for one in named if match.start() <= one.start and one.end <= match.end()}
-        if len(inside) == 1 and not _NEGATES.search(match[0]) and not is_told(answer, match[0]):
+        if len(inside) == 1 and not RE.negates.search(match[0]) and not is_told(answer, match[0]):
             (value,) = inside
-            last = match.end() >= max(one.end for one in named)
-            possible = frozenset((value, max(named, key=lambda one: one.end).value))
-            return (
-                Proof("asserts", "concludes with it", value) if last else Proof("unclear", SEVERAL, possible=possible)
-            )
+            last = max(named, key=lambda one: one.end)
+            if match.end() >= last.end:
+                return Proof("asserts", "concludes with it", value)
+            return Proof("unclear", SEVERAL, possible=frozenset((value, last.value)))
     return None
 
 
 def _kept_value(text: str, named: Sequence[Mention]) -> str:
     """Return the only value that a levelled text does not set aside, "" if none, or several."""
-    spans = [match.span() for match in _ASIDE.finditer(text)]
+    spans = [match.span() for match in RE.aside.finditer(text)]
     ordered = sorted(named, key=lambda one: one.start)
     left = {
         one.value
         for one in ordered
         if not any(start <= one.start and one.end <= end for start, end in spans)
-        and not (_FROM.search(text[max(0, one.start - _NEAR) : one.start]) and one is not ordered[-1])
+        and not (RE.from_word.search(text[max(0, one.start - _NEAR) : one.start]) and one is not ordered[-1])
     }
     return left.pop() if len(left) == 1 else ""
 
 
 # --- Values in other forms: in one word or several, in another number, without articles, with a slip.
 
-_TOKEN = lazy_pattern(r"[^\W_]+")
 _LONGEST = 3_000
 
 
@@ -313,66 +288,50 @@ def _value_finder(answer: str, values: Sequence[str]) -> Finder:
 
 
 _LONGEST_GRADE = 2
-_SIGN = lazy_pattern(r"[+#]{1,2}|-(?!\w)")
 
 
 def _keeps_sign(text: str, one: Mention) -> bool:
     """Return whether a value is followed by the sign with which it ends, and by no other: C++, A-."""
-    wanted = _SIGN.findall(one.value[-2:])[-1:]
-    sign = _SIGN.match(text, one.end)
-    if not wanted and (sign is None or (sign[0] == "-" and len(one.value) > _LONGEST_GRADE)):
-        return True
-    return sign is not None and [sign[0]] == wanted
+    wanted = RE.sign.findall(one.value[-2:])[-1:]
+    sign = RE.sign.match(text, one.end)
+    if sign is None:
+        return not wanted
+    return [sign[0]] == wanted or (not wanted and sign[0] == "-" and len(one.value) > _LONGEST_GRADE)
 
 
 def loose_mentions(text: str, values: Sequence[str]) -> list[Mention]:
     """Return where a levelled text has values in other forms."""
-    tokens = [(match.start(), match.end(), match[0]) for match in _TOKEN.finditer(text)]
+    tokens = list(RE.token.finditer(text))
     known = {"".join(plain_words(value)) for value in values}
     matching_values = [one for value in values for one in _loose_mentions(tokens, value, known)]
     return sorted(matching_values, key=lambda one: one.start)
 
 
-def _loose_mentions(tokens: Sequence[tuple[int, int, str]], value: str, known: Collection[str]) -> list[Mention]:
+def _loose_mentions(tokens: Sequence[re.Match[str]], value: str, known: Collection[str]) -> Iterator[Mention]:
     every, bare = plain_words(value), telling_words(value)
     glued = "".join(every)
-    sizes = {len(bare), len(every), 1, 2, 3} if glued else set()
-    mentions = []
-    for size in sizes:
+    apart = {len(every), 1, 2} | ({len(bare), 3} if any(map(str.isdigit, glued)) else set())
+    for size in {len(bare), len(every), 1, 2, 3} if glued else ():
         for place in range(len(tokens) - size + 1):
             part = tokens[place : place + size]
-            spelled = [word for _, _, word in part]
-            joined = "".join(spelled) == glued and (
-                size in (len(every), 1) or any(map(str.isdigit, glued)) or size == 2
-            )
-            alike = (
-                size == len(bare)
-                and "".join(spelled) not in known
-                and all(
-                    _is_alike(word, meant, is_name=value[:1].isupper())
-                    for word, meant in zip(spelled, bare, strict=True)
-                )
-            )
+            spelled = [token[0] for token in part]
+            joined = "".join(spelled)
+            alike = size == len(bare) and joined not in known and all(map(partial(_is_alike, value), spelled, bare))
             number = glued.isdecimal() and "".join(words_with_digits(spelled)) == glued
-            if joined or alike or number:
-                mentions.append(Mention(part[0][0], part[-1][1], value))
-    return mentions
+            if (joined == glued and size in apart) or alike or number:
+                yield Mention(part[0].start(), part[-1].end(), value)
 
 
-def _is_alike(word: str, meant: str, *, is_name: bool) -> bool:
-    """Return whether a word may be meant as another; a word with a digit is a code, and a name has no plural."""
+def _is_alike(value: str, word: str, meant: str) -> bool:
+    """Return whether a word may be meant as one of a value; a word with a digit is a code, and a name has no plural."""
     if word == meant or any(map(str.isdigit, word + meant)):
         return word == meant
-    return (
-        word != meant + "s" and is_misspelt(word, meant)
-        if is_name
-        else word_stem(word) == word_stem(meant) or is_misspelt(word, meant)
-    )
+    if value[:1].isupper():
+        return word != meant + "s" and is_misspelt(word, meant)
+    return word_stem(word) == word_stem(meant) or is_misspelt(word, meant)
 
 
 # --- Where nothing is to be told.
-
-_LIMITS = LEXICON.expression(r"\b{proof limits}\b|\?")
 
 
 def tells_nothing_new(answer: str) -> bool | None:
@@ -380,5 +339,5 @@ def tells_nothing_new(answer: str) -> bool | None:
     text = normalize_text(answer)
     if tells_nothing(text):
         return True
-    may_refuse = _LIMITS.search(text) or not is_readable(answer) or not is_english(answer)
+    may_refuse = RE.limits.search(text) or not is_readable(answer) or not is_english(answer)
     return None if plain_words(text) and may_refuse else False

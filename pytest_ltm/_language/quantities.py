@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from pytest_ltm._language.dates import MONTH_PATTERN, month_number
 from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.numbers import NUMBERS, ONES, TENS, words_with_digits, write_digits
-from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.words import casefold_plain, plain_words
 
 if TYPE_CHECKING:
@@ -24,9 +23,7 @@ MULTIPLES = {"once": 1, "twice": 2, "thrice": 3}
 CLOCKS = ("clock", "clock?")
 _SIGNS = {"$": "$", "£": "pound", "€": "€", "¥": "yen", "₹": "rupee", "chf": "chf", "sfr": "chf", "usd": "$",
           "eur": "€", "gbp": "pound", "us$": "$"}  # fmt: skip
-CURRENCIES = frozenset(
-    "$ € pound chf yen yuan rupee sek nok dkk pln peso krw brl cad aud lira ruble cent".split()  # noqa: SIM905
-)
+CURRENCIES = LEXICON.words("quantities currencies")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,19 +42,14 @@ class Quantity:
 
 
 _SMALL = "|".join([*MULTIPLES, *ONES, *TENS, "couple", "dozen", "half", "an", "a"])
-_WORDED = lazy_pattern(
-    rf"\b(?:({'|'.join(TENS)})[- ]({'|'.join(ONES[1:10])})|({_SMALL}))\b(?:(?=(?: of)?[\s-]{{0,3}}([a-z]+)))?"
+RE = LEXICON.expressions(
+    "quantities",
+    tens="|".join(TENS),
+    units="|".join(ONES[1:10]),
+    small=_SMALL,
+    month=MONTH_PATTERN,
+    hours="|".join(ONES[1:13]),
 )
-_CLOCK = lazy_pattern(r"\b(\d{1,2})(?:[:.](\d{2}))?\s*([ap])\.?m\b")
-_CLOCK_24 = lazy_pattern(r"\b([01]?\d|2[0-3]):([0-5]\d)(?!:?\d|\s*[ap]\.?m\b)")
-_LAP = lazy_pattern(r"\b(2[4-9]|[3-9]\d):([0-5]\d)(?!:?\d)")
-_DAY_OF = lazy_pattern(
-    rf"\b({MONTH_PATTERN})\.?\s+(?:the )?(\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)"
-    rf"|\b(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?({MONTH_PATTERN})\b"
-)
-_ISO_DAY = lazy_pattern(r"\b\d{4}[-/](\d{1,2})[-/](\d{1,2})\b")
-_YEAR_AFTER = lazy_pattern(r",?\s+(?:of )?(?:19|20)\d\d\b")
-_AMOUNT = LEXICON.expression(r"{quantities amount}")
 _THOUSANDS = {"k": 1_000, "thousand": 1_000, "million": 1_000_000}
 # Amounts of time so near each other, the larger unit first, are one length: 1 hour and 30 minutes.
 _APART = 24
@@ -66,39 +58,36 @@ _APART = 24
 def read_quantities(text: str) -> list[Quantity]:
     """Return the quantities of a text, in the order in which they stand there; lengths of several parts come last."""
     plain = write_digits(text)
-    result = [*_clock_quantities(plain), *_day_quantities(plain)]
-    amounts = [
-        one
-        for one in (*_amount_quantities(plain), *_worded_quantities(plain))
-        if not any(other.start <= one.start < other.end for other in result)
-    ]
-    ordered = sorted([*result, *amounts], key=lambda one: one.start)
+    times = [*_clock_quantities(plain), *_day_quantities(plain)]
+    amounts = (*_amount_quantities(plain), *_worded_quantities(plain))
+    apart = [one for one in amounts if not any(time.start <= one.start < time.end for time in times)]
+    ordered = sorted([*times, *apart], key=lambda one: one.start)
     return [*ordered, *_length_quantities(ordered)]
 
 
 def _clock_quantities(plain: str) -> Iterator[Quantity]:
-    for match in _CLOCK.finditer(plain):
+    for match in RE.clock.finditer(plain):
         hour = int(match[1]) % 12 + 12 * (match[3] == "p")
         yield Quantity(hour * 60 + int(match[2] or 0), "clock", *match.span())
-    for match in _CLOCK_24.finditer(plain):
+    for match in RE.clock_of_day.finditer(plain):
         open_half = 1 <= int(match[1]) <= 12 and not match[1].startswith("0")
         yield Quantity(int(match[1]) * 60 + int(match[2]), "clock?" if open_half else "clock", *match.span())
-    for match in _LAP.finditer(plain):
+    for match in RE.lap.finditer(plain):
         yield Quantity(int(match[1]) + int(match[2]) / 60, "minutes", *match.span())
 
 
 def _day_quantities(plain: str) -> Iterator[Quantity]:
-    for match in _DAY_OF.finditer(plain):
+    for match in RE.day_of.finditer(plain):
         month, day = (match[1], match[2]) if match[1] else (match[4], match[3])
-        year = _YEAR_AFTER.match(plain, match.end())
+        year = RE.year_after.match(plain, match.end())
         number = (month_number(month) or 0) * 100 + int(day)
         yield Quantity(number, "date", match.start(), year.end() if year else match.end())
-    for match in _ISO_DAY.finditer(plain):
+    for match in RE.iso_day.finditer(plain):
         yield Quantity(int(match[1]) * 100 + int(match[2]), "date", *match.span())
 
 
 def _amount_quantities(plain: str) -> Iterator[Quantity]:
-    for match in _AMOUNT.finditer(plain):
+    for match in RE.amount.finditer(plain):
         value = float(match["number"].replace(",", ""))
         value *= _THOUSANDS.get((match["thousand"] or "").strip(), 1)
         sign = _SIGNS.get((match["money"] or match["sign"] or "").strip())
@@ -109,7 +98,7 @@ def _amount_quantities(plain: str) -> Iterator[Quantity]:
 
 
 def _worded_quantities(plain: str) -> Iterator[Quantity]:
-    for match in _WORDED.finditer(plain):
+    for match in RE.worded.finditer(plain):
         word, unit = match[3], unit_of(match[4])
         if word in MULTIPLES:
             yield Quantity(float(MULTIPLES[word]), "time", *match.span(3))
@@ -228,44 +217,27 @@ def _about_minutes(one: Quantity) -> float:
 
 # --- One form for values that are written in several: numbers, units, times, names; a sign that distinguishes stays.
 
-_INSTANT = lazy_pattern(r"\b(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?(?!\d)")
-_COMMA = LEXICON.expression(r"{values comma}", re.IGNORECASE)
 _FRACTIONS = {"\u00bd": ".5", "\u00bc": ".25", "\u00be": ".75", "\u2153": ".33", "\u2154": ".67", "\u215b": ".125"}
-_FRACTION = lazy_pattern(rf"(\d*)\s?([{''.join(_FRACTIONS)}])")
-_RATIO = lazy_pattern(r"(?<![\d/.:-])(?:(\d{1,2})[ -])?([1-7])/([234568])(?![\d/])(?=\s*[a-z]|\W*$)", re.IGNORECASE)
-_TIMES = LEXICON.expression(r"\b(\d{1,3})\s?[x\u00d7](?=\s*(?:/|\b{values times}\b))", re.IGNORECASE)
-_HOUR = lazy_pattern(
-    rf"\b({'|'.join(ONES[1:13])})(?= (?:o'?clock )?(?:in the (?:morning|afternoon|evening)|"
-    rf"at night)\b)",
-    re.IGNORECASE,
-)
-_COMPOUND = lazy_pattern(
-    rf"\b({'|'.join(TENS)})(?:[- ]({'|'.join(ONES[1:10])}))?(?= (?:seconds?|minutes?|"
-    rf"hours?)\b)",
-    re.IGNORECASE,
-)
-_SHORT_KILOMETERS = lazy_pattern(r"\b(\d{1,3})\s?k\b", re.IGNORECASE)
-_LONG_TIME = LEXICON.expression(r"{values long time}", re.IGNORECASE)
-_VALUE_LAP = lazy_pattern(r"\s*\d{1,2}:\d\d\s*")
 
 
 def canonical_values(text: str, *, like: str = "") -> str:
     """Return a text with its numbers, units and times in one form; `like`: a text whose units settle short ones."""
-    text = _INSTANT.sub(r"\1" if ":" not in like else r"\1 \2", text)
-    text = _COMMA.sub(lambda match: f"{(match[1] or match[3]).replace('.', '')}.{match[2] or match[4]}", text)
-    text = _FRACTION.sub(lambda match: f"{match[1] or 0}{_FRACTIONS[match[2]]}", text)
-    text = _RATIO.sub(
-        lambda match: f"{int(match[1] or 0) + int(match[2]) / int(match[3]):g}" if match[2] < match[3] else match[0],
-        text,
-    )
-    text = _TIMES.sub(r"\1 times", text)
-    text = _HOUR.sub(lambda match: str(ONES.index(match[0].lower())), text)
-    text = _COMPOUND.sub(lambda match: str(NUMBERS[match[1].lower()] + NUMBERS.get((match[2] or "").lower(), 0)), text)
+    text = RE.instant.sub(r"\1" if ":" not in like else r"\1 \2", text)
+    text = RE.comma.sub(lambda match: f"{(match[1] or match[3]).replace('.', '')}.{match[2] or match[4]}", text)
+    text = RE.fraction.sub(lambda match: f"{match[1] or 0}{_FRACTIONS[match[2]]}", text)
+    text = RE.ratio.sub(_decimal_ratio, text)
+    text = RE.times.sub(r"\1 times", text)
+    text = RE.hour.sub(lambda match: str(ONES.index(match[0].lower())), text)
+    text = RE.compound.sub(lambda match: str(sum(NUMBERS[word.lower()] for word in filter(None, match.groups()))), text)
     if re.search(r"\bk(?:m|ilomet)", like):
-        text = _SHORT_KILOMETERS.sub(r"\1 km", text)
-    if _VALUE_LAP.fullmatch(like):
-        text = _LONG_TIME.sub(_lap_time, text)
+        text = RE.short_kilometers.sub(r"\1 km", text)
+    if RE.value_lap.fullmatch(like):
+        text = RE.long_time.sub(_lap_time, text)
     return text
+
+
+def _decimal_ratio(match: re.Match[str]) -> str:
+    return f"{int(match[1] or 0) + int(match[2]) / int(match[3]):g}" if match[2] < match[3] else match[0]
 
 
 def _lap_time(match: re.Match[str]) -> str:
@@ -275,47 +247,34 @@ def _lap_time(match: re.Match[str]) -> str:
 
 # --- Signs that distinguish.
 
-_SIGNED = lazy_pattern(r"(?<![^\W_])([^\W_]{1,4})(\+{1,2}|#|[-\u2212](?!\w))|(?<![\d.])(\d+\.\d*0)(?![\d.])")
-
 
 def distinguishing_signs(text: str) -> frozenset[str]:
     """Return the words of a text whose last sign distinguishes them, as they are: `c++`, `ab-`, `3.10`."""
-    matches = _SIGNED.findall(casefold_plain(text))
+    matches = RE.signed.findall(casefold_plain(text))
     return frozenset(number or word + sign.replace("\u2212", "-") for word, sign, number in matches)
 
 
 def differs_in_sign(text: str, expected: str) -> bool:
     """Return whether an answer has a word of the expected one with another sign: C# for C++."""
     mine, theirs = distinguishing_signs(expected), distinguishing_signs(text)
-    if not mine or mine & theirs:
-        return False
-    return all(
-        re.sub(r"[+#-]+$", "", one) in {*plain_words(text), *(re.sub(r"[+#-]+$", "", other) for other in theirs)}
-        for one in mine
-    )
+    bare = {*plain_words(text), *(other.rstrip("+#-") for other in theirs)}
+    return bool(mine) and mine.isdisjoint(theirs) and all(one.rstrip("+#-") in bare for one in mine)
 
 
 # --- Whether two short texts are one value.
 
-_UMLAUTS = lazy_pattern(r"(?<=[aou])e")
 _MOST_INITIALS = 6
 
 
 def is_same_value(reply: str, expected: str) -> bool:
     """Return whether an answer is the expected value and nothing else, in whatever form."""
-    if distinguishing_signs(reply) != distinguishing_signs(expected) or not same_amounts(
-        canonical_values(reply, like=expected), canonical_values(expected)
-    ):
+    if distinguishing_signs(reply) != distinguishing_signs(expected):
         return False
-    mine, theirs = (_core_words(text) for text in (expected, reply))
-    if not mine or not theirs:
+    if not same_amounts(canonical_values(reply, like=expected), canonical_values(expected)):
         return False
-    joined = "".join(mine), "".join(theirs)
-    return (
-        joined[0] == joined[1]
-        or _UMLAUTS.sub("", joined[0]) == _UMLAUTS.sub("", joined[1])
-        or _is_short_for(reply, expected)
-    )
+    mine, theirs = ("".join(_core_words(text)) for text in (expected, reply))
+    same = RE.umlauts.sub("", mine) == RE.umlauts.sub("", theirs)
+    return bool(mine and theirs) and (same or _is_short_for(reply, expected))
 
 
 def _core_words(text: str) -> list[str]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from pytest_ltm._language.clauses import normalize_text
 from pytest_ltm._language.lexicon import LEXICON
-from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm._language.words import has_phrase, phrase_pattern, plain_words, space_delimited
+from pytest_ltm._language.words import has_phrase, plain_words, space_delimited
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,20 +15,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 REPEATS = "repeats messages instead of answering"
-LISTS = "lists everything instead of answering"
-_QUOTED = lazy_pattern(r"\"[^\"\n]{1,400}\"|\u201c[^\u201d\n]{1,400}\u201d|^[ \t]*>[^\n]*", re.MULTILINE)
-_LINES = lazy_pattern(r"(?<=[^\d\s][.!?])[\s\"]+|\n+")
-_OF_ITSELF = lazy_pattern(r"\b(?:i|im|my|mine|(?:calls|pleases) me)\b")
-_OF_THE_USER = lazy_pattern(r"\b(?:you|your|youre|youve|youd|youll|yours)\b")
-# How an assistant speaks of itself.
-_REMEMBERS = LEXICON.pattern("recital remembers")
-_ORDER = (
-    "(?:write|put|add|take|remove|strike|cross|drop|call|forget|answer|reply|return|repeat|keep|choose|apply|list|give|"
-    "remember)"
-)
-_ORDERS = lazy_pattern(rf"^please {_ORDER}\b|^{_ORDER}\b.*\b(?:my|me|please|with|them)\b|\bcall me\b|\bplease$")
-_ASKS = LEXICON.expression(r"^{recital asks}\b")
-_OFFERS = phrase_pattern("you", "your", "youre", "i", "we", "that right", "correct", "anything", "something")
+RE = LEXICON.expressions("recital")
 _SEVERAL, _SHARE, _MANY = 2, 0.25, 5
 
 
@@ -40,7 +25,7 @@ def recites_messages(reply: str) -> bool:
     They tell of the speaker as only the user would ("I have changed my name to Ada"), order something, or ask. What
     is quoted does not count.
     """
-    parts = [part for part in _LINES.split(normalize_text(_QUOTED.sub(" ", reply))) if plain_words(part)]
+    parts = [part for part in RE.lines.split(normalize_text(RE.quoted.sub(" ", reply))) if plain_words(part)]
     repeated = sum(map(_of_a_user, parts))
     return repeated >= _MANY or (repeated >= _SEVERAL and repeated >= _SHARE * len(parts))
 
@@ -65,20 +50,19 @@ _IN_A_ROW = 5
 def repeats_told(reply: str) -> bool:
     """Tell whether a reply has five words in a row, outside quotation marks, from each of two messages."""
     rows = _rows_told(reply.told) if isinstance(reply, ToldReply) else {}
-    repeated = {rows[row] for row in _rows_of(_QUOTED.sub(" . ", reply)) if row in rows} if rows else set()
+    repeated = {rows[row] for row in _rows_of(RE.quoted.sub(" . ", reply)) if row in rows} if rows else set()
     return len(repeated) >= _SEVERAL
 
 
 def copies_message(reply: str, message: str) -> bool:
     """Tell whether a whole message of five words or more stands in a reply outside quotation marks."""
     words = plain_words(message)
-    return len(words) >= _IN_A_ROW and has_phrase(space_delimited(_QUOTED.sub(" . ", reply)), message)
+    return len(words) >= _IN_A_ROW and has_phrase(space_delimited(RE.quoted.sub(" . ", reply)), message)
 
 
 def is_told(reply: str, part: str) -> bool:
     """Tell whether a message, told before the reply, has all words of a part of it in a row."""
-    words = f" {' '.join(plain_words(part))} "
-    return isinstance(reply, ToldReply) and any(words in f" {' '.join(plain_words(text))} " for text in reply.told)
+    return isinstance(reply, ToldReply) and any(space_delimited(part) in space_delimited(text) for text in reply.told)
 
 
 @lru_cache(maxsize=8)
@@ -98,36 +82,31 @@ def _rows_of(text: str) -> Iterator[tuple[str, ...]]:
 
 def copies_user(reply: str, values: Sequence[str]) -> bool:
     """Tell whether a reply names one of the values in a sentence that only the user would say: "my pet is a gecko"."""
-    lines = (f" {' '.join(plain_words(part))} " for part in _LINES.split(normalize_text(_QUOTED.sub(" ", reply))))
-    named = [f" {' '.join(plain_words(value))} " for value in values]
-    return any(
-        _FIRST_PERSON.search(part) and not _OF_THE_USER.search(part) and not _REMEMBERS.search(part)
-        for part in lines
-        if any(value in part for value in named)
-    )
-
-
-_FIRST_PERSON = lazy_pattern(r"\b(?:i|im|ive|me|my|mine)\b")
+    lines = map(space_delimited, RE.lines.split(normalize_text(RE.quoted.sub(" ", reply))))
+    named = list(map(space_delimited, values))
+    copied = (part for part in lines if any(value in part for value in named))
+    return any(RE.first_person.search(part) and not _of_an_assistant(part) for part in copied)
 
 
 def _of_a_user(part: str) -> bool:
     none = " ".join(plain_words(part))
     if part.rstrip(' "').endswith("?"):
         asked = " ".join(plain_words(part.rpartition(":")[2]))  # "Just checking: what is it?"
-        return _ASKS.search(asked) is not None and not _OFFERS.search(asked)
-    if _ORDERS.search(none):
-        return True
-    return bool(_OF_ITSELF.search(none)) and not _OF_THE_USER.search(none) and not _REMEMBERS.search(none)
+        return RE.asks.search(asked) is not None and not RE.offers.search(asked)
+    return bool(RE.orders.search(none)) or bool(RE.of_itself.search(none) and not _of_an_assistant(none))
 
 
-_ITEM_END = lazy_pattern(r"[,;\n|]|\b(?:and|or)\b")
+def _of_an_assistant(part: str) -> bool:
+    return RE.of_the_user.search(part) is not None or RE.remembers.search(part) is not None
+
+
 _LONG_LIST = 40
 _SHORT_ITEM, _MOSTLY = 3, 0.75
 
 
 def short_items(reply: str) -> list[str]:
     """Return the items of a reply that is hardly more than a list of short ones, as words; [] for any other."""
-    items = [" ".join(item) for part in _ITEM_END.split(reply) if (item := plain_words(part))]
+    items = [" ".join(item) for part in RE.item_end.split(reply) if (item := plain_words(part))]
     short = [item for item in items if len(item.split()) <= _SHORT_ITEM]
     return short if len(short) > _MOSTLY * len(items) else []
 

@@ -11,7 +11,6 @@ from msgspec import Struct
 
 from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.normal_form import settle_text
-from pytest_ltm._language.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -31,35 +30,20 @@ def speech(reply: str, *, tags: Sequence[str] = ()) -> str:
 
 
 def _strip_hidden(text: str, *, own: Collection[str]) -> str:
-    if not _MAY_BE_MARKED.search(text):
+    if not RE.may_be_marked.search(text):
         return text
-    for part in (
-        _final_channel,
-        partial(_without_blocks, own=own),
-        _without_details,
-        _without_sections,
-        _without_calls,
-    ):
+    blocks = partial(_without_blocks, own=own)
+    for part in (_final_channel, blocks, _without_details, _without_sections, _without_calls):
         kept = part(text)
         text = kept if kept == text else kept.strip()
     return text
 
 
-# What has none of these has no mark: most answers.
-_MAY_BE_MARKED = lazy_pattern(
-    "[<\\[{\n:\u25c1\u3008\u300a\u3010\u27e8\uff1c\u273f]|&lt;|\\A\\s*(?:analysis|commentary)"
-)
+RE = LEXICON.expressions("speech")
 
 # --- Marks: anything in brackets that may open, close or end something.
 
-_MARK = LEXICON.expression(r"{speech mark}")
 _PAIRED = {"<": ">", "<!": ">", "[": "]", "{": "}", "&lt;": "&gt;"}
-_THOUGHT = LEXICON.expression(r"{speech thought}", re.IGNORECASE)
-_TOOL = LEXICON.expression(r"{speech tool}", re.IGNORECASE)
-_FRAME = LEXICON.expression(r"(?:final_?|my_?|short_?)?{speech frame}(?:_text)?", re.IGNORECASE)
-_ENDS = lazy_pattern(r"end|close|stop|unused95|done")
-_EDGE = lazy_pattern(r"^(?:antml|seed|ant)[:_]?|(?:begin|start|end)(?:_of)?_|_(?:begin|start|end)$")
-_TURN_TAG = lazy_pattern(r"(?:end|start)_of_turn|eos|bos|s|pad|eot|sys|inst")
 _Role = Literal["opens", "closes", "alone"]
 _Kind = Literal["hidden", "token", "channel", "plain", "unknown"]
 
@@ -81,25 +65,22 @@ def _fold_tag_name(name: str) -> str:
 
 
 def _iter_marks(text: str, own: Collection[str]) -> Iterator[Mark]:
-    for match in _MARK.finditer(text):
+    for match in RE.mark.finditer(text):
         start, end = match.span()
-        if (
-            _PAIRED.get(match["open"], match["close"]) != match["close"]
-            or text[start - 1 : start] == text[end : end + 1] == "`"
-        ):
-            continue
-        yield _classify_mark(match, own)
+        is_code = text[start - 1 : start] == text[end : end + 1] == "`"
+        if not is_code and _PAIRED.get(match["open"], match["close"]) == match["close"]:
+            yield _classify_mark(match, own)
 
 
 def _classify_mark(match: re.Match[str], own: Collection[str]) -> Mark:
     name = _fold_tag_name(match["name"])
     pipe, angled = bool(match["before"] or match["after"]), match["open"] not in ("[", "{")
     role: _Role = "closes" if match["slash"] else "alone" if match["alone"] else "opens"
-    if _ENDS.search(name) and (pipe or name == "unused95"):
+    if RE.ends.search(name) and (pipe or name == "unused95"):
         role = "closes"
     elif pipe and bool(match["before"]) != bool(match["after"]):
         role = "opens" if match["before"] else "closes"
-    core = _EDGE.sub("", name.rpartition(":")[2])
+    core = RE.edge.sub("", name.rpartition(":")[2])
     return Mark(*match.span(), core, _mark_kind(name, core, own, pipe=pipe, angled=angled), role, angled)
 
 
@@ -108,11 +89,11 @@ def _mark_kind(name: str, core: str, own: Collection[str], *, pipe: bool, angled
         return "channel"
     if name in own or name == "unused95":
         return "hidden"
-    if not pipe and (core in LEXICON.words("markup") or _FRAME.fullmatch(core)):
+    if not pipe and (core in LEXICON.words("markup") or RE.frame.fullmatch(core)):
         return "token" if name == "s" else "plain"
-    if _THOUGHT.search(core) or _TOOL.search(core):
+    if RE.thought.search(core) or RE.tool.search(core):
         return "hidden"
-    return "token" if (pipe and angled) or _TURN_TAG.fullmatch(name) else "unknown"
+    return "token" if (pipe and angled) or RE.turn_tag.fullmatch(name) else "unknown"
 
 
 # --- Blocks between marks, and tokens.
@@ -126,6 +107,7 @@ def _without_blocks(text: str, *, own: Collection[str]) -> str:
     closed = {mark.name for mark in marks if mark.role == "closes"}
     marks = [mark for mark in marks if mark.angled or mark.kind == "token" or mark.name in closed]
     spans = _hidden_spans(text, [mark for mark in marks if mark.kind == "hidden"])
+    # tags of any name are taken for thoughts only where no known ones were
     if not spans:
         spans = _preface_spans(text, [mark for mark in marks if mark.kind == "unknown"])
     return _without_tokens(text, spans, [mark for mark in marks if mark.kind == "token"])
@@ -155,12 +137,11 @@ def _hidden_spans(text: str, marks: Iterable[Mark]) -> list[tuple[int, int]]:
             spans = [(first, mark.end)]
     if depth and closed:
         spans.append((start, closed))
-    elif depth and _LINE_START.search(text[max(0, start - 40) : start]):
+    elif depth and RE.line_start.search(text[max(0, start - 40) : start]):
         spans.append((start, len(text)))
     return spans
 
 
-_LINE_START = lazy_pattern(r"(?:\A|[\n.!?>\]})\"])[\s*_]*\Z")
 _FEWEST_WORDS = 5
 
 
@@ -174,10 +155,9 @@ def _preface_spans(text: str, marks: Sequence[Mark]) -> list[tuple[int, int]]:
     rest = text[closing.end :].strip()
     if text[:start].strip() or not rest or len(text[start : closing.start].split()) < _FEWEST_WORDS:
         return []
-    follows = _MARK.match(rest)
-    if follows and _classify_mark(follows, ()).kind == "unknown":
-        return []
-    return [(start, closing.end)]
+    follows = RE.mark.match(rest)
+    strange = follows is not None and _classify_mark(follows, ()).kind == "unknown"
+    return [] if strange else [(start, closing.end)]
 
 
 def _without_tokens(text: str, spans: Sequence[tuple[int, int]], tokens: Iterable[Mark]) -> str:
@@ -192,51 +172,41 @@ def _without_tokens(text: str, spans: Sequence[tuple[int, int]], tokens: Iterabl
         spoken = spoken or bool(kept[-1].strip())
         if is_token and spoken:
             return "".join(kept)
-        header = _HEADER.match(text, end) if is_token else None
+        header = RE.header.match(text, end) if is_token else None
         at = header.end() if header else end
     return "".join([*kept, text[at:]])
 
 
-_HEADER = lazy_pattern(r"[ \t]*(?:assistant|model|ai|bot)\b[ \t]*(?:<\|end_header_id\|>)?[ \t]*\n*", re.IGNORECASE)
-
-
 # --- Channels.
-
-_CHANNEL = lazy_pattern(r"<\|channel\|>\s*(\w*)[^<\n]{0,80}(?:<\|message\|>)?")
-_CHANNEL_END = lazy_pattern(r"<\|(?:end|return|call|start|channel)\|>")
-_BARE_CHANNELS = LEXICON.expression(r"{speech bare channels}", re.DOTALL)
 
 
 def _final_channel(text: str) -> str:
     """Return what was said on the channel for answers, where a reply has channels."""
-    opened = list(_CHANNEL.finditer(text))
+    opened = list(RE.channel.finditer(text))
     if not opened:
-        bare = _BARE_CHANNELS.match(text)
+        bare = RE.bare_channels.match(text)
         return text[bare.end() :] if bare else text
     finals = [match for match in opened if match[1].lower() in ("final", "answer", "response", "reply")]
     if not finals:
         return re.sub(r"<\|start\|>\w*|<\|end\|>", "", text[: opened[0].start()])
-    stop = _CHANNEL_END.search(text, finals[-1].end())
+    stop = RE.channel_end.search(text, finals[-1].end())
     return text[finals[-1].end() : stop.start() if stop else len(text)]
 
 
 # --- Blocks that a page folds away, and comments.
 
-_DETAILS = lazy_pattern(r"<details\b[^<>\n]{0,200}>(?:\s{0,20}<summary>[^<>\n]{0,80}</summary>)?", re.IGNORECASE)
-_COMMENT = lazy_pattern(r"<!--(?:[^-]|-(?!->)){0,100000}-->")
-
 
 def _without_details(text: str) -> str:
-    text = _COMMENT.sub("", text) if "<!--" in text and "-->" in text else text
+    text = RE.comment.sub("", text) if "<!--" in text and "-->" in text else text
     parts, at = list[str](), 0
-    for match in _DETAILS.finditer(text):
+    for match in RE.details.finditer(text):
         end = text.lower().find("</details>", match.end()) if "</details>" in text else -1
         rest = text[end + len("</details>") :] if end >= 0 else ""
         if match.start() < at or end < 0:
             break
         before = "".join([*parts, text[at : match.start()]])
         folded = match[0]
-        if _THOUGHT.search(folded) or _TOOL.search(folded) or (not before.strip() and rest.strip()):
+        if RE.thought.search(folded) or RE.tool.search(folded) or (not before.strip() and rest.strip()):
             parts.append(text[at : match.start()])
             at = end + len("</details>")
         if len(parts) > _MOST_FOLDED:
@@ -248,36 +218,26 @@ _MOST_FOLDED = 20
 
 # --- Sections under labels.
 
-_LABEL = LEXICON.expression(r"{speech label}", re.MULTILINE)
-_ANSWERS = LEXICON.expression(r"{speech answers}", re.IGNORECASE)
-_THINKS = LEXICON.expression(r"{speech thinks}", re.IGNORECASE)
-_CALLS = LEXICON.expression(r"{speech calls}", re.IGNORECASE)
-_PURE = LEXICON.expression(r"(?:my |the )?{speech pure}(?: process| steps?| trace)?", re.IGNORECASE)
-_DONE = LEXICON.expression(r"{speech done}", re.IGNORECASE | re.MULTILINE)
-_ASIDE = LEXICON.expression(r"\A\s*(?:\(|\*{1,2}\(?|_\(?|\[)(?={speech aside}\b)", re.IGNORECASE)
-_CLOUD = lazy_pattern(r"\A\s*\U0001f4ad[^\n]*(?:\n(?!\s*\n)[^\n]*)*\n\s*\n(?=\s*\S)")
-_QUOTED_THOUGHT = LEXICON.expression(r"{speech quoted thought}", re.IGNORECASE)
-
 
 def _without_sections(text: str) -> str:
     """Return a text without sections that a label calls thoughts, calls or questions."""
-    for pattern in (_CLOUD, _QUOTED_THOUGHT):
+    for pattern in (RE.cloud, RE.quoted_thought):
         if match := pattern.match(text):
             text = text[match.end() :]
-    if ends := list(_DONE.finditer(text)):
+    if ends := list(RE.done.finditer(text)):
         return text[ends[-1].end() :]
     text = _without_aside(text)
-    labels = list(_LABEL.finditer(text))
+    labels = list(RE.label.finditer(text))
     if not labels:
         return text
-    answers = [match for match in labels if _ANSWERS.fullmatch(match["label"]) and text[match.end() :].strip()]
+    answers = [match for match in labels if RE.answers.fullmatch(match["label"]) and text[match.end() :].strip()]
     first = labels[0]
     leads = not text[: first.start()].strip() and _hides_label(first["label"], labels)
     if leads and (following := [match for match in answers if match.start() > first.start()]):
         return text[following[0].end() :]
     for match in labels:
         alone = match["colon"] or match["mark"].strip("(")
-        if match.start() and alone and _PURE.fullmatch(match["label"]) and text[: match.start()].strip():
+        if match.start() and alone and RE.pure.fullmatch(match["label"]) and text[: match.start()].strip():
             return text[: match.start()]
     return text
 
@@ -285,12 +245,12 @@ def _without_sections(text: str) -> str:
 def _hides_label(label: str, labels: Iterable[re.Match[str]]) -> bool:
     """Return whether a label begins what is not said; a question stands in a list of several where it is repeated."""
     alone = sum(match["label"].lower() == label.lower() for match in labels) == 1
-    return bool(_THINKS.fullmatch(label) or (alone and _CALLS.fullmatch(label)))
+    return bool(RE.thinks.fullmatch(label) or (alone and RE.calls.fullmatch(label)))
 
 
 def _without_aside(text: str) -> str:
     """Return a text without the bracketed paragraph of thought that it begins with."""
-    match = _ASIDE.match(text)
+    match = RE.aside.match(text)
     if not match:
         return text
     opening = match[0].strip()
@@ -302,11 +262,6 @@ def _without_aside(text: str) -> str:
 
 # --- Printed calls and their results.
 
-_CALL_FENCE = LEXICON.expression(r"{speech call fence}", re.MULTILINE | re.IGNORECASE)
-_EMPTY_FENCE = lazy_pattern(r"^```[\w-]{0,20}[ \t]*\n\s*```[ \t]*$", re.MULTILINE)
-_CALL_LINE = LEXICON.expression(r"{speech call line}", re.MULTILINE | re.IGNORECASE)
-_STATUS = LEXICON.expression(r"{speech status}", re.IGNORECASE)
-_JSON_CALL = LEXICON.expression(r"^[ \t]*(?:\[\s{0,8})?\{\s{0,8}\"{speech json call}\"\s{0,4}:", re.MULTILINE)
 _NAMES = frozenset(("name", "tool", "tool_name", "function", "action", "recipient_name"))
 _ARGUMENTS = frozenset(("arguments", "parameters", "args", "input", "action_input", "kwargs", "tool_input"))
 _REST = frozenset(("id", "type", "call_id", "index", "status", "result", "output", "response"))
@@ -316,12 +271,12 @@ _MOST_CALLS = 12
 
 def _without_calls(text: str) -> str:
     """Return a text without printed calls of tools, and lines that say that one is running."""
-    text = _CALL_LINE.sub("", _CALL_FENCE.sub("", text))
-    status = _STATUS.match(text)
+    text = RE.call_line.sub("", RE.call_fence.sub("", text))
+    status = RE.status.match(text)
     if status and text[status.end() :].strip():
         text = text[status.end() :]
     parts, at = list[str](), 0
-    for match in list(_JSON_CALL.finditer(text))[:_MOST_CALLS]:
+    for match in list(RE.json_call.finditer(text))[:_MOST_CALLS]:
         start = match.start() + len(match[0]) - len(match[0].lstrip())
         if start < at:
             continue
@@ -332,7 +287,7 @@ def _without_calls(text: str) -> str:
         if _is_call(value):
             parts.append(text[at:start])
             at = end
-    return _EMPTY_FENCE.sub("", "".join([*parts, text[at:]])) if parts else text
+    return RE.empty_fence.sub("", "".join([*parts, text[at:]])) if parts else text
 
 
 def _is_call(value: Any) -> bool:
@@ -341,9 +296,8 @@ def _is_call(value: Any) -> bool:
         return bool(value) and all(map(_is_call, value))
     if not isinstance(value, dict):
         return False
-    if len(value) == 1 and (
-        inner := next((value[key] for key in ("tool_calls", "tool_call", "function_call") if key in value), None)
-    ):
+    inner = next((value[key] for key in ("tool_calls", "tool_call", "function_call") if key in value), None)
+    if len(value) == 1 and inner:
         return _is_call(inner)
     if isinstance(value.get("function"), dict):
         return _is_call(value["function"]) and value.keys() <= _REST | {"function"}

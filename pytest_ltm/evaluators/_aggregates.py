@@ -21,12 +21,11 @@ from pytest_ltm._language.commitment import (
 )
 from pytest_ltm._language.normal_form import strip_struck
 from pytest_ltm._language.numbers import write_digits
-from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.quantities import CLOCKS, read_quantities
 from pytest_ltm._language.recital import recites_messages
 from pytest_ltm._language.words import plain_words
 from pytest_ltm._model.score import Check, Scoring
-from pytest_ltm.evaluators._rules import LEXICON, Ruled, answer_at
+from pytest_ltm.evaluators._rules import LEXICON, Ruled, answer_at, values_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -37,38 +36,11 @@ if TYPE_CHECKING:
 NUMBER, ORDER, SET, NAME = "number", "order", "set", "name"
 # A number so near the right one, as a share of it, earns a half.
 _NEAR = 0.1
-# The number of an item in a list or a table.
-_ITEM = lazy_pattern(r"(?m)^[ \t]*(?:\d{1,3}[.)](?=\s)|\|[ \t]*\d{1,3}[ \t]*(?=\|))")
-# Without it there is no list, but an answer with its full stop: "260. That is the sum of all".
-_FIRST_ITEM = lazy_pattern(r"(?m)^[ \t|]*[01]\b")
-_SIGNS = lazy_pattern(r"[\u00a3$\u20ac]")
-_RESULT_BEFORE = LEXICON.expression(r"{aggregates result before}[^\d.\n]{0,30}$")
-_RESULT_OF = lazy_pattern(r"\b(?:sum of|difference between) (?:[\d\s,.]|and){3,80}(?:is|equals|:)\W*$")
-# What stands beside the number that a calculation comes to.
-_RESULT_AFTER = lazy_pattern(r"[^\d.,;\n]{0,20}\b(?:in all|in total|altogether|all told)\b")
-_OPENING = lazy_pattern(r"[^:(\n;\u2013\u2014]*?(?:[:(\n;\u2013\u2014]|\.(?=\s|$)|$)")
+RE = LEXICON.expressions("aggregates")
 # An opening of no more words that begins with a number is an answer, whatever follows it: "seven gifts".
 _BRIEF = 4
-_RANGE = lazy_pattern(r"\b(?:between|from)\W+$")
-_ASIDE = lazy_pattern(r"\b(?:from|across|over|in|with|out of|of (?:the|these|some))\W+$")
-# Around a number that only says of how many things a number was made: "143 from 3 gifts", "7 of the 18 gifts".
-_COUNTED = lazy_pattern(r"\W{0,2}(?:gifts?|members?|donations?|contributions?|payments?|people|names|entries)\b")
-_SEGMENT = lazy_pattern(r"[\n;:!?]|\.(?=\s|$)")
-POSSESSIVE = lazy_pattern(r"['\u2019]s\b")
-_EXCEPT = LEXICON.expression(r"\b{aggregates except}\b,? (?:but|except(?: for)?|apart from)\b")
-_OF_THESE = LEXICON.pattern("aggregates of these")
 # How many of these are looked at, from the last one on.
 _MARKERS = 4
-# What says of somebody that they do not belong to those who are asked for.
-_LACKS = LEXICON.pattern("aggregates lacks")
-_MOST = lazy_pattern(r"\b(?:most|highest|largest|biggest|top)\b")
-_FIRST = lazy_pattern(r"\b(?:older|oldest|elder|eldest|earlier|earliest|first)\b")
-_COMPARED = LEXICON.expression(r"\b{aggregates compared}\W+(?:the )?$")
-_REASONS = LEXICON.expression(r"([^,:;.\n\u2013\u2014(]{1,60})[,:;.\n\u2013\u2014(]\W*{aggregates reasons}\b")
-# What leaves it open that it is somebody else.
-_OFFERS = lazy_pattern(r"\b(?:or|nor|either|also|as well|maybe|perhaps|possibly|might|may|could|unless|likely)\b")
-_LISTED = lazy_pattern(r"[\s,]*(?:(?:and|or|nor|&)\s)?")
-_WITH_SUMS = lazy_pattern(r"[\s,\d()\u00a3$\u20ac]*(?:(?:and|or|nor|&)\s)?")
 
 
 class WorksOut(Ruled, Struct, frozen=True):
@@ -96,9 +68,8 @@ class WorksOut(Ruled, Struct, frozen=True):
         answers = self.read(answers)
         earned, missed = list[float](), ""
         for place, kind in enumerate(self.asked):
-            others = self.others[place] if place < len(self.others) else ()
             answer = answer_at(answers, place)
-            earned.append(_CREDITS[kind](answer, self.expected[place], others))
+            earned.append(_CREDITS[kind](answer, self.expected[place], values_at(self.others, place)))
             missed = missed or (answer if earned[-1] < 1 else "")
         checks = [
             Check(f"{kind}: {', '.join(expected)}", credit == 1)
@@ -125,15 +96,16 @@ def settled_number(answer: str, given: set[float]) -> float | None:
     said = last_word(answer, lambda part: bool(find(_levelled_digits(part))))
     text = _levelled_digits(said)
     mentions = asserted_mentions(text, find, formerly=True)
-    if any(is_alternative(text, one) or _RANGE.search(text[max(0, one.start - 20) : one.start]) for one in mentions):
+    if any(is_alternative(text, one) or RE.range.search(text[max(0, one.start - 20) : one.start]) for one in mentions):
         return None
+    # the steps of a calculation are numbers, too
     results = _result_mentions(text, mentions) if len({one.value for one in mentions}) > 1 else mentions
     return float(results[-1].value) if results else None
 
 
 def _levelled_digits(reply: str) -> str:
     text = normalize_text(reply)
-    return write_digits(_SIGNS.sub("", _ITEM.sub(" ", text) if _FIRST_ITEM.search(text) else text))
+    return write_digits(RE.signs.sub("", RE.item.sub(" ", text) if RE.first_item.search(text) else text))
 
 
 def _number_mentions(text: str, given: set[float]) -> list[Mention]:
@@ -143,25 +115,26 @@ def _number_mentions(text: str, given: set[float]) -> list[Mention]:
         for one in read_quantities(text)
         if one.unit not in (*CLOCKS, "date", "minutes")
         and one.value not in given
-        and not (_ASIDE.search(text[max(0, one.start - _AROUND) : one.start]) and _COUNTED.match(text[one.end :][:20]))
+        and not (
+            RE.aside.search(text[max(0, one.start - _AROUND) : one.start]) and RE.counted.match(text[one.end :][:20])
+        )
     ]
 
 
 def _result_mentions(text: str, mentions: Sequence[Mention]) -> Sequence[Mention]:
     """Return the number of a brief opening, the last one that a text calls a result, or the only one in its opening."""
-    opening = _OPENING.match(text)
+    opening = RE.opening.match(text)
     opens = [one for one in mentions if opening and one.start < opening.end()]
-    if len({one.value for one in opens}) != 1:
-        opens = []
+    opens = opens if len({one.value for one in opens}) == 1 else []
     brief = opening is not None and len(plain_words(opening[0])) <= _BRIEF
-    if opens and brief and not plain_words(text[: opens[0].start]) and not _RESULT_AFTER.match(text[opens[0].end :]):
+    if opens and brief and not plain_words(text[: opens[0].start]) and not RE.result_after.match(text[opens[0].end :]):
         return opens
     results = list[Mention]()
     since = 0  # what stands behind a number is its own: "143 in total: 40 and 103"
     for one in mentions:
-        before = _RESULT_BEFORE.search(text[max(since, one.start - _AROUND) : one.start])
-        before = before or _RESULT_OF.search(text[max(0, one.start - 2 * _AROUND) : one.start])
-        behind = _RESULT_AFTER.match(text[one.end : one.end + _AROUND])
+        before = RE.result_before.search(text[max(since, one.start - _AROUND) : one.start])
+        before = before or RE.result_of.search(text[max(0, one.start - 2 * _AROUND) : one.start])
+        behind = RE.result_after.match(text[one.end : one.end + _AROUND])
         results += [one] if before or behind else []
         since = one.end + (behind.end() if behind else 0)
     return results[-1:] or opens
@@ -177,35 +150,31 @@ def _order_credit(answer: str, expected: Sequence[str], _others: Sequence[str]) 
     find = partial(find_mentions, names=tuple(expected))
     text = _last_naming(answer, find, 2)
     known = {one.value for one in find(text)}
-    for segment in reversed(_SEGMENT.split(text)):
-        if {one.value for one in find(segment)} == known:
-            text = segment
-            break
+    segments = reversed(RE.segment.split(text))
+    text = next((segment for segment in segments if {one.value for one in find(segment)} == known), text)
     texts = list(dict.fromkeys(one.value for one in asserted_mentions(text, find, formerly=True)))
     if len(expected) < 2:
         return float(texts == list(expected))
+    places = {text: place for place, text in enumerate(texts)}
     pairs = list(itertools.combinations(expected, 2))
-    return max(0.0, sum(_pair_agreement(texts, *pair) for pair in pairs) / len(pairs))
+    named = [(places[one], places[other]) for one, other in pairs if one in places and other in places]
+    return max(0.0, sum(1 if first < second else -1 for first, second in named) / len(pairs))
 
 
 def _last_naming(answer: str, find: Callable[[str], Sequence[Mention]], least: int = 1) -> str:
     """Return the last word of an answer, levelled, if it names so many."""
-    whole = POSSESSIVE.sub("", answer)
-    return normalize_text(
-        last_word(whole, lambda part: len({one.value for one in find(normalize_text(part))}) >= least)
-    )
 
+    def names(part: str) -> bool:
+        return len({one.value for one in find(normalize_text(part))}) >= least
 
-def _pair_agreement(texts: Sequence[str], first: str, second: str) -> int:
-    if first not in texts or second not in texts:
-        return 0
-    return 1 if texts.index(first) < texts.index(second) else -1
+    return normalize_text(last_word(RE.possessive.sub("", answer), names))
 
 
 def _set_credit(answer: str, expected: Sequence[str], others: Sequence[str]) -> float:
     find = partial(find_mentions, names=(*expected, *others))
     text = _concluding_part_of(_last_naming(answer, find), find)
-    if excepted := _EXCEPT.search(text):
+    # "everybody but Ada": all who are not named after it
+    if excepted := RE.except_word.search(text):
         left_out = {one.value for one in find(text) if one.start > excepted.start()}
         named = {*expected, *others} - left_out if left_out else set()
     else:
@@ -217,7 +186,7 @@ def _set_credit(answer: str, expected: Sequence[str], others: Sequence[str]) -> 
 
 def _concluding_part_of(text: str, find: Callable[[str], Sequence[Mention]]) -> str:
     """Return what a levelled text comes to after it has named some: "so …", "of these …"; all of it, if nothing."""
-    for marker in list(_OF_THESE.finditer(text))[: -_MARKERS - 1 : -1]:
+    for marker in list(RE.of_these.finditer(text))[: -_MARKERS - 1 : -1]:
         if find(text[: marker.start()]) and find(text[marker.end() :]):
             return text[marker.end() :]
     return text
@@ -228,84 +197,64 @@ def _belonging_mentions(text: str, find: Callable[[str], Sequence[Mention]]) -> 
     kept, end, lacks = list[Mention](), len(text), False
     for one in reversed(find(text)):
         after = text[one.end : end]
-        listed = lacks and _LISTED.fullmatch(after) is not None
-        lacks = listed or _LACKS.search(_SEGMENT.split(after)[0]) is not None
+        listed = lacks and RE.listed.fullmatch(after) is not None
+        lacks = listed or RE.lacks.search(RE.segment.split(after)[0]) is not None
         kept += [] if lacks else [one]
         end = one.start
     return kept[::-1]
 
 
-def _name_credit(answer: str, expected: Sequence[str], others: Sequence[str]) -> float:
-    return float(chosen_names(answer, (*expected, *others)) == set(expected))
-
-
 def chosen_names(answer: str, names: Sequence[str]) -> set[str]:
     """Return which of the names an answer gives; those that it only compares with the one it gives do not count."""
     find = partial(_first_mentions, names=tuple(names))
-    texts = committed_values(POSSESSIVE.sub("", answer), find)
+    texts = committed_values(RE.possessive.sub("", answer), find)
     if len(texts) == 1:
         return texts
     text = _last_naming(answer, find)
-    for settled_on in (
-        _outstanding_names(text, find),
-        committed_values(_concluding_part_of(text, find), find),
-        _explained_names(text, find),
-    ):
-        if len(settled_on) == 1:
-            return settled_on
-    return set()
+    concluded = committed_values(_concluding_part_of(text, find), find)
+    ways = (_outstanding_names(text, find), concluded, _explained_names(text, find))
+    return next((names for names in ways if len(names) == 1), set())
 
 
 def _outstanding_names(text: str, find: Callable[[str], Sequence[Mention]]) -> set[str]:
     """Return whom the last sentence about the most, or the first, has before that word, unless it is one of several."""
-    for segment in reversed(_SEGMENT.split(text)):
-        most = _MOST.search(segment) or _FIRST.search(segment)
+    for segment in reversed(RE.segment.split(text)):
+        most = RE.most.search(segment) or RE.first.search(segment)
         result = [one for one in asserted_mentions(segment, find, formerly=True) if most and one.end <= most.start()]
         if result:
-            several = len(result) > 1 and _LISTED.fullmatch(segment[result[-2].end : result[-1].start])
+            several = len(result) > 1 and RE.listed.fullmatch(segment[result[-2].end : result[-1].start])
             return set() if several or is_alternative(segment, result[-1]) else {result[-1].value}
     return set()
 
 
 def _explained_names(text: str, find: Callable[[str], Sequence[Mention]]) -> set[str]:
     """Return whom a text names before it gives reasons or sources, unless these offer another one as well."""
-    opening = _REASONS.match(text)
-    if not opening:
-        return set()
-    rest = text[opening.end(1) :]
+    opening = RE.reasons.match(text)
+    rest = text[opening.end(1) :] if opening else ""
     rivals = find(rest)
-    if rivals and _OFFERS.search(rest[: rivals[-1].end + _AROUND]):
+    if not opening or (rivals and RE.offers.search(rest[: rivals[-1].end + _AROUND])):
         return set()
     return {one.value for one in asserted_mentions(opening[1], find, formerly=True)}
 
 
 def _first_mentions(text: str, names: Sequence[str]) -> list[Mention]:
     """Return where a levelled text names somebody, but not those whom it only compares with: "more than Ada"."""
-    kept, compared = list[Mention](), False
-    end = 0
+    kept, compared, end = list[Mention](), False, 0
     for one in find_mentions(text, names):
-        linked = compared and _WITH_SUMS.fullmatch(text[end : one.start]) is not None
-        compared = linked or _COMPARED.search(text[max(0, one.start - _AROUND) : one.start]) is not None
+        linked = compared and RE.with_sums.fullmatch(text[end : one.start]) is not None
+        compared = linked or RE.compared.search(text[max(0, one.start - _AROUND) : one.start]) is not None
         kept += [] if compared else [one]
         end = one.end
     return kept
 
 
 _CREDITS: Mapping[str, Callable[[str, Sequence[str], Sequence[str]], float]] = {
-    NUMBER: _number_credit, ORDER: _order_credit, SET: _set_credit, NAME: _name_credit,
+    NUMBER: _number_credit, ORDER: _order_credit, SET: _set_credit,
+    NAME: lambda answer, expected, others: chosen_names(answer, (*expected, *others)) == set(expected),
 }  # fmt: skip
 
 
 # --- Answers with their sources.
-
-# What a title may be named without: an article, or what kind of passage it is, as in "Report of the".
-_KIND = lazy_pattern(r"^(?:the |an? |.* (?:of|from|in|to) (?:the )?)", re.IGNORECASE)
-_CITED_COUNTED = lazy_pattern(r"\b\w+ (?:passages|sources|titles|texts|documents)\b", re.IGNORECASE)
-# Where nothing but titles stood.
-_IN_BRACKETS = lazy_pattern(r"\s*[(\[](?:it\b(?:[\s,;/&]|and\b)*)+[)\]]")
-# What compares two, and does not say that the one is over.
-_BEGAN = lazy_pattern(r"\b(born|founded|opened|set up|started) earlier\b", re.IGNORECASE)
-_USELESS = LEXICON.expression(r"\W*(?:is|was|are|were) {cited useless}\b")
 
 
 class AnswersWithSources(Ruled, Struct, frozen=True):
@@ -340,7 +289,7 @@ class AnswersWithSources(Ruled, Struct, frozen=True):
         checks = list[Check]()
         right, cited, missed = 0, 0.0, ""
         for place, kind in enumerate(self.asked):
-            answer = POSSESSIVE.sub("", strip_struck(answer_at(answers, place)))
+            answer = RE.possessive.sub("", strip_struck(answer_at(answers, place)))
             answer = "" if recites_messages(answer) else answer
             ok = _says_value(kind, _brief_answer(answer, ways, instead="it"), self.expected[place], self.others[place])
             named = _cited_titles(_brief_answer(answer, ways), ways) - set(self.superseded[place])
@@ -348,6 +297,7 @@ class AnswersWithSources(Ruled, Struct, frozen=True):
             needed = self.sources[place]
             passages = len(self.titles) - len(self.superseded[place])
             result = 2 * len(named.intersection(needed)) / (len(named) + len(needed))
+            # what naming all passages would earn is worth nothing
             free = 2 * len(needed) / (passages + len(needed))
             cited += max(0.0, (result - free) / (1 - free)) if free < 1 else float(result == 1)
             checks.append(Check(f"answer: {self.expected[place][0]}", ok))
@@ -361,8 +311,9 @@ class AnswersWithSources(Ruled, Struct, frozen=True):
 
 def _says_value(kind: str, answer: str, expected: Sequence[str], others: Sequence[str]) -> bool:
     if kind == NUMBER:
-        return settled_number(_CITED_COUNTED.sub("these", _IN_BRACKETS.sub("", answer)), set()) == float(expected[0])
-    return chosen_names(_BEGAN.sub(r"\1 first", answer), (*expected, *others)) == set(expected)
+        counted = RE.cited_counted.sub("these", RE.in_brackets.sub("", answer))
+        return settled_number(counted, set()) == float(expected[0])
+    return chosen_names(RE.began.sub(r"\1 first", answer), (*expected, *others)) == set(expected)
 
 
 # --- Titles.
@@ -370,7 +321,7 @@ def _says_value(kind: str, answer: str, expected: Sequence[str], others: Sequenc
 
 def _title_wordings(titles: Iterable[str]) -> Mapping[str, str]:
     """Return the titles by what names them: all of it, or its end, unless another title has that, too."""
-    ends = [(_KIND.sub("", title).lower(), title) for title in titles]
+    ends = [(RE.kind.sub("", title).lower(), title) for title in titles]
     counts = Counter(end for end, _ in ends)
     return {(end if counts[end] == 1 else title.lower()): title for end, title in ends}
 
@@ -378,7 +329,7 @@ def _title_wordings(titles: Iterable[str]) -> Mapping[str, str]:
 def _title_mentions(text: str, ways: Mapping[str, str]) -> list[Mention]:
     """Return where a levelled text has titles, in their order, but none that it calls useless."""
     mentions = [Mention(*spot, title) for way, title in ways.items() for spot in phrase_positions(text, way)]
-    return sorted((one for one in mentions if not _USELESS.match(text[one.end :])), key=lambda one: one.start)
+    return sorted((one for one in mentions if not RE.useless.match(text[one.end :])), key=lambda one: one.start)
 
 
 def _cited_titles(answer: str, ways: Mapping[str, str]) -> set[str]:

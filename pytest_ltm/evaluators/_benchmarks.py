@@ -10,21 +10,20 @@ from typing import TYPE_CHECKING
 
 from pytest_ltm._language.clauses import phrase_positions
 from pytest_ltm._language.commitment import Mention
-from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.proof import prove, telling_words
 from pytest_ltm._language.words import plain_words, word_stem
+from pytest_ltm.evaluators._rules import LEXICON
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-_ARTICLES = lazy_pattern(r"\b(?:a|an|the)\b")
+RE = LEXICON.expressions("benchmarks")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
-_BOXED = lazy_pattern(r"\\boxed\{([^{}]*)\}")
 
 
 def squad_text(text: str) -> str:
     """Return a text without case, punctuation, articles and further spaces (Rajpurkar et al., EMNLP 2016: SQuAD)."""
-    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+    return " ".join(RE.articles.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
 def match_exactly(answer: str, golds: Sequence[str]) -> bool:
@@ -44,7 +43,7 @@ def match_phrases(answer: str, golds: Sequence[str], *, ordered: bool = False) -
     The answer is what stands in the last `\boxed{}`, if anything does, split at semicolons, line ends or commas: then
     nothing else may be there. An answer in sentences holds if each phrase stands in it, in their order where it counts.
     """
-    boxed = _BOXED.findall(answer)
+    boxed = RE.boxed.findall(answer)
     said, wanted = (boxed or [answer])[-1], [squad_text(gold) for gold in golds]
     for separators in (";\n", ";\n,"):
         parts = [part for part in map(squad_text, re.split(f"[{separators}]", said)) if part]
@@ -145,7 +144,7 @@ def chosen_letters(answer: str, options: Mapping[str, str], *, several: bool = F
     """
     known = {name.lower(): name for name in options}
     letters = "|".join(sorted(map(re.escape, {*options, *known, *map(str.upper, options)})))
-    if boxed := _BOXED.findall(answer):
+    if boxed := RE.boxed.findall(answer):
         inside = re.findall(rf"\b(?:{letters})\b", boxed[-1])
         return {known[one.lower()] for one in inside}
 
@@ -153,6 +152,7 @@ def chosen_letters(answer: str, options: Mapping[str, str], *, several: bool = F
         return f" {_mark(known[next(filter(None, match.groups())).lower()], options)} "
 
     text = re.sub(_LETTER.format(letters=letters), marked, answer.strip())
+    # "A" and "I" are words as well: they count beside other letters, or at the end
     capitals = "|".join(re.escape(one) for one in map(str.upper, options) if one not in ("A", "I")) or "(?!)"
     beside = rf"\s*(?:,|&|/|and|or)+\s*(?:{capitals})\b"
     after = r"(?:(?<=and )|(?<=or )|(?<=, ))[AI](?=\W*$)"
@@ -170,10 +170,8 @@ def _mark(letter: str, options: Mapping[str, str]) -> str:
 
 def _letter_mentions(text: str, options: Mapping[str, str]) -> list[Mention]:
     """Return where a text names choices; a choice inside a longer one is none."""
-    mentions = []
-    for letter, wording in options.items():
-        for phrase in (_mark(letter, options), wording):
-            mentions += [Mention(start, end, letter) for start, end in phrase_positions(text, phrase)]
+    phrases = [(letter, phrase) for letter, wording in options.items() for phrase in (_mark(letter, options), wording)]
+    mentions = [Mention(*spot, letter) for letter, phrase in phrases for spot in phrase_positions(text, phrase)]
     inside = [
         one for one in mentions
         if any(other.start <= one.start and one.end <= other.end and other.value != one.value for other in mentions)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec import Struct
@@ -11,30 +10,22 @@ from pytest_ltm._language.clauses import clause_around, phrase_positions
 from pytest_ltm._language.commitment import Mention, is_misspelt
 from pytest_ltm._language.json import NoJSON, json_values, published_json
 from pytest_ltm._language.numbers import COUNTS, ORDINALS
-from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.proof import Proof, prove
 from pytest_ltm._language.words import casefold_plain, evidence_snippet, plain_words, space_delimited
 from pytest_ltm._model.score import Scoring  # noqa: TC001 - the signature of a struct names it
-from pytest_ltm.evaluators._rules import LEXICON, Ruled, last_answer
+from pytest_ltm.evaluators._rules import LEXICON, Ruled
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterator, Sequence
 
     from pytest_ltm._model.score import Score
 
 
-_DIGITS = lazy_pattern(r"\d+")
+# int() takes quadratic time, and no story has so many endings
 _LONGEST_NUMBER = 9
-_OPTION = "options?|endings?|choices?|passages?|continuations?|beginnings?|openings?|numbers?|no|nr|answer|candidates?"
 _NUMBER_WORD = "|".join(("one", *COUNTS))
-_NUMBER = lazy_pattern(
-    rf"(?P<digits>(?<![\w.,:])#?\d+(?:st|nd|rd|th)?(?![\w%])(?!\.\d))"
-    rf"|\b(?:{_OPTION}) (?P<word>{_NUMBER_WORD})\b"
-    rf"|\b(?P<ordinal>{'|'.join(ORDINALS)}) (?:{_OPTION}|one)\b"
-    rf"|(?:\b(?:its|is|be|pick|choose|say|with|for)|:) (?P<bare>{_NUMBER_WORD})\b(?=\W*(?:$|[.,;!\n]))"
-)
-_COUNTED = LEXICON.expression(r"[ ]*{choices counted}\b")
-_BEFORE_COUNT = lazy_pattern(r"\b(?:chapters?|pages?|parts?|all|these|those|other|first|last|the)\s*$")
+RE = LEXICON.expressions("choices", number=_NUMBER_WORD, ordinals="|".join(ORDINALS))
 
 
 class PicksOption(Ruled, Struct, frozen=True):
@@ -52,11 +43,10 @@ class PicksOption(Ruled, Struct, frozen=True):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return 1 if the last answer picks the option, else 0."""
-        answers = self.read(answers)
-        answer = last_answer(answers)
+        answer = self.read_last(answers)
         if self.follows_own_rules:
             return self.score_proven(self._proof(answer), str(self.expected), answer)
-        picked = {_whole_number(digits) for digits in _DIGITS.findall(casefold_plain(answer))}
+        picked = {_whole_number(digits) for digits in RE.digits.findall(casefold_plain(answer))}
         none = ", ".join(sorted(str(n) for n in picked)[:6]) or "none"
         ok = picked == {self.expected}
         return self.score(ok, f"picks option {none}" + ("" if ok else f", not {self.expected}"), answer)
@@ -73,8 +63,8 @@ def _whole_number(digits: str) -> int:
 
 def _option_mentions(text: str) -> list[Mention]:
     """Return where a levelled text names options; a number that counts something is none, unless there is no other."""
-    result = [one for one in _NUMBER.finditer(text) if one["digits"] is None or not _counts_something(text, one)]
-    labels = [one for one in result if _LABEL.match(text, one.start()) and _begins_line(text, one.start())]
+    result = [one for one in RE.number.finditer(text) if one["digits"] is None or not _counts_something(text, one)]
+    labels = [one for one in result if RE.label.match(text, one.start()) and _begins_line(text, one.start())]
     picks = [one for one in result if one not in labels] if len(labels) > 1 else result
     return [Mention(*one.span(), str(_option_number(one))) for one in picks or result]
 
@@ -87,27 +77,18 @@ def _begins_line(text: str, start: int) -> bool:
     return not before.rpartition("\n")[2].strip() and ("\n" in before or start < _INDENT)
 
 
-# What begins a line of a numbered list.
-_LABEL = lazy_pattern(r"\d+[.)] ")
-
-
 def _counts_something(text: str, one: re.Match[str]) -> bool:
-    before = _BEFORE_COUNT.search(text[max(0, one.start() - 12) : one.start()])
-    return _COUNTED.match(text, one.end()) is not None or (before is not None and one["digits"].isdecimal())
+    before = RE.before_count.search(text[max(0, one.start() - 12) : one.start()])
+    return RE.counted.match(text, one.end()) is not None or (before is not None and one["digits"].isdecimal())
 
 
 def _option_number(match: re.Match[str]) -> int:
     if match["digits"]:
-        return _whole_number("".join(_DIGITS.findall(match["digits"])))
+        return _whole_number("".join(RE.digits.findall(match["digits"])))
     return ORDINALS[match["ordinal"]] if match["ordinal"] else COUNTS.get(match["word"] or match["bare"], 1)
 
 
 # --- Sally-Anne: the answer names one place (or person), asked for as JSON `{"answer": "word"}`.
-
-_REALLY = lazy_pattern(r"\b(?:really|actually|in fact|in reality|in truth|truly|true (?:place|location))\b")
-_NOW = lazy_pattern(r"\b(?:now|currently|by then|in the end)\b")
-_SEARCHES = lazy_pattern(r"\b(?:look|search|think|belie[fv]|expect|find|check|go|assum|answer)")
-_TAG = lazy_pattern(r"</?[a-z]+>", re.IGNORECASE)
 
 
 class AnswersWord(Ruled, Struct, frozen=True):
@@ -126,10 +107,9 @@ class AnswersWord(Ruled, Struct, frozen=True):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return 1 if the last answer is the word, else 0."""
-        answers = self.read(answers)
-        answer = last_answer(answers)
+        answer = self.read_last(answers)
         if self.follows_own_rules:
-            text = _TAG.sub(" ", answer)
+            text = RE.tag.sub(" ", answer)
             in_json = [one for value in json_values(text) if (one := _answer_of(value)) is not None]
             return self.score_proven(prove((in_json or [text])[-1], self._places), self.expected, answer)
         said = _published_answer(answer)
@@ -142,8 +122,7 @@ class AnswersWord(Ruled, Struct, frozen=True):
         mentions = [Mention(*spot, name) for name in names for spot in _place_spots(text, name)]
         mentions = sorted(mentions, key=lambda one: one.start)[-_MOST:]
         known = [one for one in mentions if not any(_is_inside(one, other) for other in mentions)]
-        asides = [one for one in known if _is_aside(" ".join(clause_around(text, one.start, one.end)))]
-        return sorted((one for one in known if one not in asides), key=lambda one: one.start)
+        return [one for one in known if not _is_aside(" ".join(clause_around(text, one.start, one.end)))]
 
 
 # So many mentions, the last ones, are looked at: the time is linear.
@@ -152,23 +131,19 @@ _MOST = 120
 
 def _is_aside(text: str) -> bool:
     """Tell whether a clause says where the thing really is."""
-    return _REALLY.search(text) is not None or (_NOW.search(text) is not None and not _SEARCHES.search(text))
+    return RE.really.search(text) is not None or (RE.now.search(text) is not None and not RE.searches.search(text))
 
 
 def _place_spots(text: str, name: str) -> Iterator[tuple[int, int]]:
     """Yield where a text names a place: in its words, written apart or together, or with one letter wrong."""
     yield from phrase_positions(text, name)
     together = "".join(plain_words(name))
-    for word in _WORDS.finditer(text):
+    for word in RE.words.finditer(text):
         if is_misspelt(word[0], together) or (word[0] == together and together != name.lower()):
             yield word.span()
-    if len(together) > _SHORTEST_COMPOUND:
+    if " " not in name:
         for start in range(3, len(together) - 2):
-            yield from phrase_positions(text, f"{together[:start]} {together[start:]}") if " " not in name else ()
-
-
-_WORDS = lazy_pattern(r"[^\W\d_]+")
-_SHORTEST_COMPOUND = 5
+            yield from phrase_positions(text, f"{together[:start]} {together[start:]}")
 
 
 def _is_inside(one: Mention, other: Mention) -> bool:

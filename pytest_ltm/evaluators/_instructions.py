@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from dataclasses import replace
+from itertools import count
 from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import Struct
@@ -12,7 +13,6 @@ from msgspec import Struct
 from pytest_ltm._language.clauses import split_sentences, text_nearby
 from pytest_ltm._language.commitment import is_misspelt
 from pytest_ltm._language.overlap import rouge_l
-from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.recital import REPEATS, copies_message, recites_messages
 from pytest_ltm._language.words import (
     casefold_plain,
@@ -25,7 +25,7 @@ from pytest_ltm._language.words import (
 )
 from pytest_ltm._model.judge import Judge  # noqa: TC001 - the signature of a struct names it
 from pytest_ltm._model.score import Check, Score, Scoring, Unscored
-from pytest_ltm.evaluators._rules import LEXICON, RuleCheck, Ruled, answer_at, judge_verdict
+from pytest_ltm.evaluators._rules import LEXICON, RuleCheck, Ruled, answer_at, judge_verdict, values_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -63,17 +63,19 @@ class QuoteAtReply(Ruled, Struct, frozen=True):
         if not isinstance(verdict, Score) or not verdict.value or not self.follows_own_rules:
             return verdict
         reply = since[self.nth - 1].reply
-        recited = copies_message(reply, since[0].message) or recites_messages(self._text_after_quote(reply))
+        last = "".join(plain_words(self.quote)[-1:])
+        rest = re.split(rf"\b{re.escape(last)}\b", casefold_plain(reply))[-1]
+        recited = copies_message(reply, since[0].message) or recites_messages(rest)
         return self.score(0, REPEATS, reply) if recited else verdict
 
     def verdict(self, replies: Sequence[str]) -> Score | Unscored | None:
         """Return the verdict on the replies since the instruction, its own reply first."""
         replies = self.read(replies)
         quoted = [n for n, reply in enumerate(replies, start=1) if self._quotes(reply)]
-        early = [n for n in quoted if n != self.nth]
-        if early:
-            result = ("reply " if len(quoted) == 1 else "replies ") + ", ".join(map(str, quoted))
-            reason = f"the quote belongs in reply {self.nth} alone, found in {result}"
+        # also while reply `nth` is still to come: a quote said too early cannot be taken back
+        if early := [n for n in quoted if n != self.nth]:
+            where = ("reply " if len(quoted) == 1 else "replies ") + ", ".join(map(str, quoted))
+            reason = f"the quote belongs in reply {self.nth} alone, found in {where}"
             return self.score(0, reason, replies[early[0] - 1])
         if len(replies) < self.nth:
             return None
@@ -81,18 +83,12 @@ class QuoteAtReply(Ruled, Struct, frozen=True):
         if quoted:
             return self.score(1, f"the quote stands in reply {self.nth} alone", reply)
         missed = self.score(0, f"the quote is not in reply {self.nth}", reply)
-        if self.judge is None or not self._nearly(reply):
+        of_quote = content_stems(self.quote)
+        nearly = self.follows_own_rules and len(of_quote & content_stems(reply)) >= len(of_quote) * _NEARLY
+        if self.judge is None or not nearly:
             return missed
         asked = f"is the quote in reply {self.nth}, but for slips? "
         return judge_verdict(self.judge, "prospective-memory", reply, rule=missed.rule, asked=asked, quote=self.quote)
-
-    def _text_after_quote(self, reply: str) -> str:
-        last_word = plain_words(self.quote)[-1:] or [""]
-        return re.split(rf"\b{re.escape(last_word[0])}\b", casefold_plain(reply))[-1]
-
-    def _nearly(self, reply: str) -> bool:
-        of_quote = content_stems(self.quote)
-        return self.follows_own_rules and len(of_quote & content_stems(reply)) >= len(of_quote) * _NEARLY
 
     def _quotes(self, reply: str) -> bool:
         if self.follows_own_rules:
@@ -102,7 +98,7 @@ class QuoteAtReply(Ruled, Struct, frozen=True):
 
 # --- Trigger Response: one sentence is said at each activation.
 
-_CONTRACTIONS = lazy_pattern(r"(?<=[a-z])('m|'s|'re|'ve|'ll|'d|n't)\b")
+RE = LEXICON.expressions("instructions")
 _FULL = {"'m": " am", "'s": " is", "'re": " are", "'ve": " have", "'ll": " will", "'d": " would", "n't": " not"}
 _PUBLISHED_ROUGE = 0.75
 _NEAR = 0.93
@@ -133,10 +129,10 @@ class SaysAtEachTrigger(Ruled, Struct, frozen=True):
     def __call__(self, answers: Sequence[str], /) -> Score | Unscored:
         """Return the share of activations answered with the sentence; a missing answer counts as none."""
         answers = self.read(answers)
-        verdict = self._activated(answers[: len(answers) - self.controls] if self.controls else answers)
-        alarms = (
-            sum(says_sentence(self.sentence, answer) for answer in answers[-self.controls :]) if self.controls else 0
-        )
+        activated = len(answers) - self.controls
+        verdict = self._activated(answers[:activated] if self.controls else answers)
+        controls = answers[-self.controls :] if self.controls else ()
+        alarms = sum(says_sentence(self.sentence, answer) for answer in controls)
         if not alarms or isinstance(verdict, Unscored):
             return verdict
         reason = f"{verdict.reason}; it came at {alarms} of {self.controls} other messages, too"
@@ -145,30 +141,23 @@ class SaysAtEachTrigger(Ruled, Struct, frozen=True):
     def _activated(self, answers: Sequence[str]) -> Score | Unscored:
         asked = [*answers, *[""] * (self.activations - len(answers))]
         published = [self._as_published(answer) for answer in asked]
-        parts = [
-            self._part(f"says it at activation {n}", answer, said=said)
-            for n, (answer, said) in enumerate(zip(asked, published, strict=True), start=1)
-        ]
+        labels = (f"says it at activation {n}" for n in count(1))
+        parts = list(map(self._part, labels, asked, published))
         reason = f"{{ok}} of {{of}} activations answered with {self.sentence!r}"
         if not self.follows_own_rules and all(published):
             return replace(self.share(parts, reason), rule=f"{self.family}/{self.scoring}")
         return self.judged_share(parts, self.judge, reason)
 
     def _as_published(self, answer: str) -> bool:
-        if self.follows_own_rules:
-            return False
-        return (
-            strip_punctuation(self.sentence) in strip_punctuation(answer)
-            or rouge_l(self.sentence, answer) > _PUBLISHED_ROUGE
-        )
+        literal = strip_punctuation(self.sentence) in strip_punctuation(answer)
+        return not self.follows_own_rules and (literal or rouge_l(self.sentence, answer) > _PUBLISHED_ROUGE)
 
-    def _part(self, label: str, answer: str, *, said: bool) -> RuleCheck:
+    def _part(self, label: str, answer: str, said: bool, /) -> RuleCheck:
         said = said or says_sentence(self.sentence, answer)
         wanted = content_stems(self.sentence)
         nearly = len(wanted & content_stems(answer)) >= _NEARLY * len(wanted)
-        if said or not nearly:
-            return RuleCheck(label, answer, said)
-        return RuleCheck(label, answer, said, "trigger-response", (("sentence", self.sentence),))
+        asked = "trigger-response" if nearly and not said else ""
+        return RuleCheck(label, answer, said, asked, (("sentence", self.sentence),))
 
 
 def says_sentence(sentence: str, answer: str) -> bool:
@@ -190,38 +179,21 @@ def _is_near(wanted: str, window: str, needed: set[str]) -> bool:
     shared = [at for at, word in enumerate(texts) if word in needed]
     if len({texts[at] for at in shared}) < _WORTH_COMPARING * len(needed):
         return False
-    if any(not _has_word(word, texts) for word in content_stems(wanted)):
+    stems = set(map(word_stem, texts))
+    missing = content_stems(wanted) - stems
+    if any(not any(is_misspelt(stem, word) for stem in stems) for word in missing):
         return False
     return rouge_l(wanted, " ".join(texts[shared[0] : shared[-1] + 1])) > _NEAR
 
 
-def _has_word(wanted: str, texts: Sequence[str]) -> bool:
-    """Tell whether a word of the sentence's own is said, if perhaps misspelt."""
-    return any(word_stem(word) == wanted or is_misspelt(word_stem(word), wanted) for word in texts)
-
-
 def _written_out(text: str) -> str:
-    return _CONTRACTIONS.sub(lambda short: _FULL[short.group()], casefold_plain(text))
+    return RE.contractions.sub(lambda short: _FULL[short.group()], casefold_plain(text))
 
 
 # --- Standing orders.
 
 # Stands where a text has the word of an order.
 _HERE = "\0"
-_VERBS = r"(?:begin|start|open|end|clos|finish|work|slip|us|put|writ|set|add|attach|includ)(?:e|s|es|ed|t?ing)?"
-_LABEL = r"the (?:opening|closing) word|the tag|the word (?:to be worked in|in brackets|in capitals|between asterisks)"
-# A word that is only named in what an order, or its end, says.
-_ORDER = LEXICON.expression(r"{orders order}", re.IGNORECASE)
-# A sentence in which the agent speaks of orders instead of obeying them.
-_COMMENT = LEXICON.expression(r"{orders comment}", re.IGNORECASE)
-_FIRST = LEXICON.expression(r"^(?:[^\n]*\b{orders first}\b[^\n]*:|\W*\d+[.)])?(?:[^\w#]|#\w+)*$", re.IGNORECASE)
-_LAST = lazy_pattern(r"^(?:[^\w#\n]|#\w+)*(?:\n|$)")
-_WAYS = {
-    "mentions": lazy_pattern(_HERE),
-    "tag": lazy_pattern(rf"#{_HERE}"),
-    "brackets": lazy_pattern(rf"\[[^][\n]*{_HERE}[^][\n]*\]"),
-    "stars": lazy_pattern(rf"\*[^\w\n]*{_HERE}[^\w\n]*\*"),
-}
 
 
 class ObeysOrders(Ruled, Struct, frozen=True):
@@ -251,16 +223,13 @@ class ObeysOrders(Ruled, Struct, frozen=True):
         earned = 0.0
         missed = ""
         for place, orders in enumerate(self.holding):
-            answer, lapsed = answer_at(answers, place), self.lapsed[place] if place < len(self.lapsed) else ()
-            thing = answer_at(self.about, place)
+            answer, thing, text = answer_at(answers, place), answer_at(self.about, place), f"text {place + 1}"
             written = not thing or word_stem(thing) in map(word_stem, plain_words(answer))
             new = [
-                Check(f"text {place + 1}: {kind} {word!r}", written and obeys_order(answer, kind, word))
-                for kind, word in orders
+                Check(f"{text}: {kind} {word!r}", written and obeys_order(answer, kind, word)) for kind, word in orders
             ]
-            old = [
-                Check(f"text {place + 1}: not {word!r}", not obeys_order(answer, "mentions", word)) for word in lapsed
-            ]
+            lapsed = values_at(self.lapsed, place)
+            old = [Check(f"{text}: not {word!r}", not obeys_order(answer, "mentions", word)) for word in lapsed]
             earned += _share_of_checks(new) * _share_of_checks(old)
             missed = missed or ("" if all(check.ok for check in (*new, *old)) else answer)
             checks += [*new, *old]
@@ -280,12 +249,12 @@ def obeys_order(text: str, kind: str, word: str) -> bool:
 def _carried_out(text: str, kind: str, start: int, end: int) -> bool:
     before, after = text[max(0, start - _LINE) : start].rpartition("\n")[2], text[end : end + _LINE]
     if kind == "opens":
-        return _FIRST.search(before) is not None
+        return RE.first.search(before) is not None
     if kind == "closes":
-        return _LAST.search(after) is not None
+        return RE.last.search(after) is not None
     if kind == "capitals":
         return text[start:end].isupper()
-    return _WAYS[kind].search(f"{before}{_HERE}{after.partition(chr(10))[0]}") is not None
+    return getattr(RE, kind).search(f"{before}{_HERE}{after.partition(chr(10))[0]}") is not None
 
 
 def _uses_of_word(text: str, word: str) -> Iterator[re.Match[str]]:
@@ -293,7 +262,7 @@ def _uses_of_word(text: str, word: str) -> Iterator[re.Match[str]]:
     for match in re.finditer(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", text, re.IGNORECASE):
         start, end = match.span()
         around = f"{text[max(0, start - _ORDER_NEAR) : start]}{_HERE}{text[end : end + _ORDER_NEAR]}"
-        if not (_ORDER.search(around) or _COMMENT.search(text_nearby(text, start, end))):
+        if not (RE.order.search(around) or RE.comment.search(text_nearby(text, start, end))):
             yield match
 
 
@@ -307,16 +276,8 @@ _ORDER_NEAR = 60
 
 # Minutes before and after a due moment in which a reminder is neither late nor early: clocks are told in minutes.
 NEAR = 1.0
-# What a sentence has that only speaks of a reminder.
-_NO_REMINDER = LEXICON.pattern("reminders no reminder")
-# What stands before a task in its own clause and reminds of it, whatever else the sentence announces.
-_AT_ONCE = lazy_pattern(r"(?<!not )(?<!not yet )\btime (?:to|for)\b[^,;:.!?\n]*$")
 # Characters before a task that may be of its clause.
 _CLAUSE = 80
-# What a sentence has that reminds.
-_CUE = LEXICON.pattern("reminders cue")
-# What a sentence has in which the user asks for a reminder, or ends it: to repeat it is not to remind.
-_OF_THE_USER = LEXICON.pattern("reminders of the user")
 
 
 class RemindsInTime(Ruled, Struct, frozen=True):
@@ -357,6 +318,7 @@ class RemindsInTime(Ruled, Struct, frozen=True):
             reminded = {n for n in named if reminds_of_task(answer_at(answers, n), task)}
             right: set[int] = set()
             for number, due in enumerate(self.due[place], start=1):
+                # the first reply of a minute later or more is the last one in time
                 first = bisect_left(self.at, due + NEAR)
                 if first == len(self.at) or first in about:
                     continue
@@ -376,23 +338,19 @@ class RemindsInTime(Ruled, Struct, frozen=True):
     def _names(reply: str, task: str, *, elsewhere: bool) -> bool:
         """Return whether a reply names a task; `elsewhere`, in a sentence that reminds."""
         wording = " ".join(plain_words(task))
-        return any(
-            not elsewhere or _CUE.search(said) or wording in " ".join(plain_words(said))
-            for said in _naming_sentences(reply, task)
-        )
+        texts = _naming_sentences(reply, task)
+        return any(not elsewhere or RE.cue.search(said) or wording in " ".join(plain_words(said)) for said in texts)
 
 
 def reminds_of_task(reply: str, task: str) -> bool:
     """Return whether a reply reminds of a task: names it by its last word, and neither announces it nor asks for it."""
-    return any(not _OF_THE_USER.search(said) for said in _naming_sentences(reply, task))
+    return any(not RE.of_the_user.search(said) for said in _naming_sentences(reply, task))
 
 
 def _naming_sentences(reply: str, task: str) -> list[str]:
     """Return the sentences that name a task other than to speak of its reminder."""
     named = rf"\b{'[ -]?'.join(map(re.escape, plain_words(task)[-1]))}(?:e?s)?\b"  # also as two words, or several of it
     text = casefold_plain(reply)
-    pairs = (
-        (text_nearby(text, *match.span()), text[max(0, match.start() - _CLAUSE) : match.start()])
-        for match in re.finditer(named, text)
-    )
-    return [one for one, before in pairs if _AT_ONCE.search(before) or not _NO_REMINDER.search(one)]
+    spans = [match.span() for match in re.finditer(named, text)]
+    pairs = ((text_nearby(text, *span), text[max(0, span[0] - _CLAUSE) : span[0]]) for span in spans)
+    return [one for one, before in pairs if RE.at_once.search(before) or not RE.no_reminder.search(one)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec import Struct
@@ -11,12 +12,11 @@ from msgspec import Struct
 from pytest_ltm._language.clauses import normalize_text, phrase_positions, sentence_around
 from pytest_ltm._language.commitment import Mention, asserted_mentions, find_mentions, is_misspelt, last_word
 from pytest_ltm._language.json import NoJSON, json_values, published_json
-from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.proof import prove
 from pytest_ltm._language.recital import REPEATS, recites_messages
 from pytest_ltm._language.words import BULLET, excerpt_around, plain_words
 from pytest_ltm._model.score import Scoring  # noqa: TC001 - the signature of a struct names it
-from pytest_ltm.evaluators._rules import LEXICON, Ruled, last_answer
+from pytest_ltm.evaluators._rules import LEXICON, Ruled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 
 
 COLOURS = LEXICON.words("latest colours")
-_WORD = lazy_pattern(r"[^\W\d_]+")
-# What a colour is like: "ochre, a warm, earthy yellow".
-_DESCRIBES = LEXICON.expression(r"\b(?:an?|of)(?: {latest describes} of)?(?: (?!(?:i|you|is|was) )[^\W\d_]+,?){0,3} $")
+RE = LEXICON.expressions("latest")
 _SPELLINGS = {"gray": "grey", "grey": "gray"}
 
 
@@ -47,15 +45,11 @@ class NamesColour(Ruled, Struct, frozen=True):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return 1 if the last answer names the colour, else 0."""
-        answers = self.read(answers)
-        answer = last_answer(answers)
-        if self.follows_own_rules:
-            return self._ours(answer)
-        if not self._names(answer):
-            return self.score(0, f"does not name {self.expected!r}", answer)
-        return self.score(1, f"names {self.expected!r}", self._place(answer))
-
-    def _ours(self, answer: str) -> Score:
+        answer = self.read_last(answers)
+        if not self.follows_own_rules:
+            named = self._names(answer)
+            reason = f"{'names' if named else 'does not name'} {self.expected!r}"
+            return self.score(named, reason, self._place(answer) if named else answer)
         proof = prove(answer, self._mentions)
         ok = proof.answers(self.expected)
         if ok is False and self.expected in {mention.value for mention in self._mentions(normalize_text(answer))}:
@@ -71,16 +65,15 @@ class NamesColour(Ruled, Struct, frozen=True):
         colour = self.expected.lower()
         mentions = [Mention(*spot, self.expected) for spot in phrase_positions(text, colour)]
         taken = {place for one in mentions for place in range(one.start, one.end)}
-        for word in _WORD.finditer(text):
+        for word in RE.word.finditer(text):
+            # grey is gray, and no second colour
+            is_expected = _SPELLINGS.get(word[0]) == colour
+            described = RE.describes.search(text[max(0, word.start() - 80) : word.start()])
             if word.start() in taken:
                 continue
-            if (
-                word[0] in COLOURS
-                and _SPELLINGS.get(word[0]) != colour
-                and not _DESCRIBES.search(text[max(0, word.start() - 80) : word.start()])
-            ):
+            if word[0] in COLOURS and not is_expected and not described:
                 mentions.append(Mention(*word.span(), word[0]))
-            elif _SPELLINGS.get(word[0]) == colour or is_misspelt(word[0], colour):
+            elif is_expected or is_misspelt(word[0], colour):
                 mentions.append(Mention(*word.span(), self.expected))
         return sorted(mentions, key=lambda one: one.start)
 
@@ -93,8 +86,6 @@ class NamesColour(Ruled, Struct, frozen=True):
 
 # --- Name List: the answer lists all names that the user has gone by, and no others.
 
-_ASIDE = lazy_pattern(r"\s*\([^()]*\)")
-_EITHER = lazy_pattern(r"\beither\b|\bor perhaps\b")
 # A line of more words is not a name.
 _MOST_WORDS = 4
 
@@ -114,8 +105,7 @@ class ListsNames(Ruled, Struct, frozen=True):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the share of names in the last answer."""
-        answers = self.read(answers)
-        answer = last_answer(answers)
+        answer = self.read_last(answers)
         if self.follows_own_rules:
             return self._ours(answer)
         try:
@@ -131,63 +121,53 @@ class ListsNames(Ruled, Struct, frozen=True):
         text = last_word(answer, lambda said: bool(_listed_names(said) or self._told(said)))
         given = _listed_names(text)
         given = _bulleted_names(text) if given is None else given
-        wanted = {" ".join(plain_words(name)) for name in self.expected}
-        if given is None or (given and not any(" ".join(plain_words(name)) in wanted for name in given)):
-            if recites_messages(answer):
-                return self.score(0, REPEATS, answer)
-            result = self._told(text)
-            return self._share(result, len(result) + len(_foreign_names(text, self.expected)) if result else 0, answer)
-        keys = dict.fromkeys(key for name in given if (key := " ".join(plain_words(name))))
-        result = [name for name in self.expected if " ".join(plain_words(name)) in keys]
-        return self._share(result, len(keys), answer)
+        keys = {key for name in given or () if (key := " ".join(plain_words(name)))}
+        named = [name for name in self.expected if " ".join(plain_words(name)) in keys]
+        # an empty list is an answer; a list without any expected name is of something else
+        if given is not None and (named or not given):
+            return self._share(named, len(keys), answer)
+        if recites_messages(answer):
+            return self.score(0, REPEATS, answer)
+        told = self._told(text)
+        return self._share(told, len(told) + len(_foreign_names(text, self.expected)) if told else 0, answer)
 
     def _told(self, text: str) -> list[str]:
         """Return the expected names that a text in prose claims."""
         plainly = normalize_text(text)
-        held = asserted_mentions(plainly, self._mentions, formerly=True)
-        claims = {one.value for one in held if not _EITHER.search(sentence_around(plainly, one.start, one.end))}
+        held = asserted_mentions(plainly, partial(find_mentions, names=self.expected), formerly=True)
+        claims = {one.value for one in held if not RE.either.search(sentence_around(plainly, one.start, one.end))}
         return [name for name in self.expected if name in claims]
-
-    def _mentions(self, text: str) -> list[Mention]:
-        return find_mentions(text, self.expected)
 
     def _share(self, texts: Sequence[str], given: int, answer: str) -> Score:
         missing = list((Counter(self.expected) - Counter(texts)).elements())
         extra = max(given - len(texts), 0)
-        if self.follows_own_rules:
-            value = max(len(texts) - extra, 0) / max(len(self.expected), 1)
-        else:
+        value = max(len(texts) - extra, 0) / max(len(self.expected), 1)
+        if not self.follows_own_rules:
             value = len(texts) / max(len(self.expected), given, 1)
         parts = [f"not named: {', '.join(missing)}"] * bool(missing) + [f"{extra} invented"] * bool(extra)
-        reason = "; ".join(parts) or "names all and no others"
-        return self.score(value, reason, answer)
+        return self.score(value, "; ".join(parts) or "names all and no others", answer)
 
 
-_IN_A_ROW = LEXICON.expression(r"{latest in a row}", re.MULTILINE)
 _NO_NAMES = LEXICON.words("latest no names")
 
 
 def _foreign_names(text: str, expected: Sequence[str]) -> set[str]:
     """Return the names that a text in prose lists beside those expected."""
     known = {word for name in expected for word in plain_words(name)}
-    nones = {" ".join(plain_words(match["name"])) for match in _IN_A_ROW.finditer(text)}
+    nones = {" ".join(plain_words(match["name"])) for match in RE.in_a_row.finditer(text)}
     return {name for name in nones if name not in _NO_NAMES and not set(name.split()) & known}
 
 
 def _listed_names(answer: str) -> list[str] | None:
     """Return the names of the first list of texts, also inside an object; None where there is none."""
-    for value in json_values(answer):
-        texts = _list_texts(value, 3)
-        if texts is not None:
-            return texts
-    return None
+    return next((texts for value in json_values(answer) if (texts := _list_texts(value, 3)) is not None), None)
 
 
 def _list_texts(value: Any, depth: int) -> list[str] | None:
     """Return the texts of a list, of objects with a name in a list, or of a list inside an object."""
     if isinstance(value, list):
-        names = [_name_of_item(item) for item in value]
-        return [name for name in names if name] if all(name is not None for name in names) else None
+        names = list(map(_name_of_item, value))
+        return None if None in names else list(filter(None, names))
     if isinstance(value, dict) and depth:
         inner = (_list_texts(item, depth - 1) for item in value.values() if isinstance(item, (list, dict)))
         return next((result for result in inner if result is not None), None)
@@ -197,13 +177,12 @@ def _list_texts(value: Any, depth: int) -> list[str] | None:
 def _name_of_item(item: Any) -> str | None:
     if isinstance(item, dict):
         item = next((text for text in item.values() if isinstance(text, str)), None)
-    return _ASIDE.sub("", item) if isinstance(item, str) else None
+    return RE.aside.sub("", item) if isinstance(item, str) else None
 
 
 def _bulleted_names(answer: str) -> list[str] | None:
     """Return the names of bulleted or numbered lines of a few words; None where there are not several."""
-    lines = [_ASIDE.sub("", line) for line in answer.splitlines() if BULLET.match(line)]
-    names = [BULLET.sub("", line) for line in lines]
+    names = [BULLET.sub("", RE.aside.sub("", line)) for line in answer.splitlines() if BULLET.match(line)]
     short = [name for name in names if 0 < len(plain_words(name)) <= _MOST_WORDS]
     return short if len(short) > 1 and len(short) == len(names) else None
 
@@ -224,9 +203,8 @@ class NamesUser(Ruled, Struct, frozen=True):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return 1 if the last answer tells the name, else 0."""
-        answers = self.read(answers)
+        answer = self.read_last(answers)
         if self.follows_own_rules:
-            answer = last_answer(answers)
             return self.score_proven(prove(answer, (self.expected, *self.former)), self.expected, answer)
-        named = self.expected.lower() in last_answer(answers).lower()
-        return self.score(named, f"{'names' if named else 'does not name'} {self.expected!r}", last_answer(answers))
+        named = self.expected.lower() in answer.lower()
+        return self.score(named, f"{'names' if named else 'does not name'} {self.expected!r}", answer)

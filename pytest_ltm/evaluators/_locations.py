@@ -11,11 +11,10 @@ from pytest_ltm._language.clauses import normalize_text, split_sentences
 from pytest_ltm._language.commitment import Mention, doubt_about, last_word, trim_flood
 from pytest_ltm._language.json import json_values
 from pytest_ltm._language.numbers import NUMBERS, ONES, TENS
-from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.recital import REPEATS, recites_messages
 from pytest_ltm._language.words import casefold_plain, evidence_snippet, plain_words, space_delimited
 from pytest_ltm._model.score import Score, Scoring
-from pytest_ltm.evaluators._rules import LEXICON, Ruled, last_answer
+from pytest_ltm.evaluators._rules import LEXICON, Ruled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -28,22 +27,7 @@ UNIT: dict[str, Point] = {"north": (0, 1), "south": (0, -1), "east": (1, 0), "we
 
 _SHORT = {way[0]: way for way in UNIT}
 _ONE = "|".join((*ONES, *TENS, "a", "an", r"half\sa"))
-_TOKEN = lazy_pattern(
-    rf"""(?P<km>(?:\d{{1,6}}(?:[.,]\d{{1,3}})?|\b(?:{_ONE})(?:[ ]and)?(?:[ ]a[ ]half)?)
-            \s?-?\s?(?:kms?|kilomet(?:er|re)s?)\b
-        |\b(?:another|further)\s(?:km|kilomet(?:er|re))\b
-        |\bkilomet(?:er|re)s?\W{{1,6}}\d{{1,4}}(?!\w))
-    |(?P<side>\b(?:north|south)[- ]?(?:east|west)(?:ern|wards?)?\b)
-    |(?P<way>\b(?:north|south|east|west)(?:wards?|bound)?\b)
-    |(?P<open>\()|(?P<close>\))
-    |(?P<line>\n)
-    |(?P<end>[.!?](?=\s|$)|;|->|=>|→|\bthen\b)
-    |(?P<colon>:|\s[-\u2013\u2014]\s)
-    |(?P<to>\b(?:arriv(?:e|es|ing)|be|are)[ ](?:at|in)\b)
-    |(?P<from>\b(?:from|of|leaving|leave|at|once|after)\b)
-    |(?P<word>[^\W_]+)""",
-    re.VERBOSE,
-)
+RE = LEXICON.expressions("locations", one=_ONE, spelled="|".join((*ONES, *TENS)))
 _LIES = frozenset(["is", "lies", "sits", "was", "located", "situated", "which", "being"])
 _STOPS = frozenset(".!?;")
 _ARTICLES = frozenset(("the", "a", "an"))
@@ -71,26 +55,21 @@ class _Token(Struct, frozen=True):
 
 def read_legs(text: str, places: Sequence[str]) -> list[Leg]:
     """Return the legs that a text tells, in its order; places are matched as words, the longest name first."""
-    return _Legs().read(_with_places(_route_tokens(text), places))
+    tokens = (_Token(match.lastgroup or "word", match[0]) for match in RE.token.finditer(casefold_plain(text)))
+    return _Legs().read(_with_places((token for token in tokens if token.text not in _ARTICLES), places))
 
 
 def walk_legs(legs: Sequence[Leg]) -> Point:
     """Return where the legs lead, in kilometres east and north of their start."""
-    x = sum(UNIT[leg.way or ""][0] * (leg.km or 0) for leg in legs if leg.whole)
-    y = sum(UNIT[leg.way or ""][1] * (leg.km or 0) for leg in legs if leg.whole)
+    x, y = (sum(UNIT[leg.way or ""][axis] * (leg.km or 0) for leg in legs if leg.whole) for axis in (0, 1))
     return round(x, 3), round(y, 3)
-
-
-def _route_tokens(text: str) -> Iterator[_Token]:
-    for match in _TOKEN.finditer(casefold_plain(text)):
-        token = _Token(match.lastgroup or "word", match.group())
-        if token.text not in _ARTICLES:
-            yield token
 
 
 def _with_places(tokens: Iterator[_Token], places: Sequence[str]) -> Iterator[_Token]:
     """Put place names together: at most as many tokens are looked ahead as the longest name has words."""
-    names = sorted(((_place_name(place), place) for place in places), key=lambda name: -len(name[0]))
+    wordings = {place: tuple(word for word in plain_words(place) if word not in _ARTICLES) for place in places}
+    # the longest first: one place may be named like the beginning of another
+    names = sorted(((name, place) for place, name in wordings.items()), key=lambda name: -len(name[0]))
     longest = max((len(name) for name, _ in names), default=1)
     ahead: list[_Token] = []
     for token in tokens:
@@ -109,10 +88,6 @@ def _shift_names(ahead: list[_Token], names: Sequence[tuple[tuple[str, ...], str
             yield _Token("place", place)
             return
     yield ahead.pop(0)
-
-
-def _place_name(place: str) -> tuple[str, ...]:
-    return tuple(word for word in plain_words(place) if word not in _ARTICLES)
 
 
 class _Legs:
@@ -179,22 +154,18 @@ class _Legs:
             way = self.leg.way if self.parts.endswith("ww") and self.last.kind == "way" else None
             self._close()
         self._begin()
-        self.leg = Leg(km, way or self.leg.way, self.leg.origin, self.leg.goal)
+        self.leg = structs.replace(self.leg, km=km, way=way or self.leg.way)
         self.parts += "k"
 
     def _way(self, way: str) -> None:
         if self.describing:
             return
-        said_again = self.leg.way == way and (
-            (self.parts.endswith("wk") and self.touching) or (self.aside and self.leg.whole)
-        )
-        if said_again or (self.leg.way == way and self.leg.km is None and self.last.kind != "end"):
-            self.parts += "w"
-            return
-        if self.leg.way is not None:
-            self._close()
-        self._begin()
-        self.leg = Leg(self.leg.km, way, self.leg.origin, self.leg.goal)
+        again = (self.parts.endswith("wk") and self.touching) or (self.aside and self.leg.whole)
+        if self.leg.way != way or not (again or (self.leg.km is None and self.last.kind != "end")):
+            if self.leg.way is not None:
+                self._close()
+            self._begin()
+            self.leg = structs.replace(self.leg, way=way)
         self.parts += "w"
 
     def _begin(self) -> None:
@@ -211,9 +182,9 @@ class _Legs:
                 self._close()
                 self.leg = Leg(origin=place)
             elif leg.origin is None:
-                self.leg = Leg(leg.km, leg.way, place, leg.goal)
+                self.leg = structs.replace(leg, origin=place)
         elif self.parts and leg.goal is None and not (leg.whole and self.ended == "."):
-            self.leg = Leg(leg.km, leg.way, leg.origin, place)
+            self.leg = structs.replace(leg, goal=place)
 
     def _bracket(self, kind: str) -> None:
         if kind == "close":
@@ -263,13 +234,13 @@ class LeadsTo(Ruled, Struct, frozen=True):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the share of the legs, or by the published rules 1 if the directions lead to the end, else 0."""
-        answers = self.read(answers)
-        answer = last_answer(answers)
+        answer = self.read_last(answers)
         places = (self.start, *(leg[2] for leg in self.route))
         goal = self.route[-1][2] if self.route else self.start
         if self.follows_own_rules and self.route:
             return self._leg_by_leg(answer, places, goal)
         told = read_legs(answer, places)
+        # who was asked for JSON may have put the legs there
         told = told if any(leg.whole for leg in told) else _legs_of_json(answer) or told
         legs = first_telling(told, self.start, goal)
         value, reason = self._follow(legs)
@@ -285,13 +256,12 @@ class LeadsTo(Ruled, Struct, frozen=True):
 
         if recites_messages(answer):
             return self._score2(0, REPEATS, answer)
-        text = _drop_corrections(last_word(answer, tells))
-        text = trim_flood(text, _may_tell)
+        text = trim_flood(_drop_corrections(last_word(answer, tells)), _may_tell)
         if _only_quotes(text):
             return self._score2(0, "does not claim to know the way", answer)
         tellings = _split_tellings(_going_on(read(text), text), places)
         moves = [[(leg.km, leg.way) for leg in telling] for telling in tellings]
-        if len(tellings) > 1 and _EITHER_WAY.search(text) and any(move != moves[0] for move in moves):
+        if len(tellings) > 1 and RE.either_way.search(text) and any(move != moves[0] for move in moves):
             return self._score2(0, "tells several ways", answer)
         arriving = (n for n, telling in enumerate(tellings) if any(leg.goal == goal for leg in telling))
         chosen = next(arriving, len(tellings) - 1)
@@ -320,48 +290,27 @@ class LeadsTo(Ruled, Struct, frozen=True):
         return 0.0, f"the directions lead {_point_text(end)}, not {_point_text(true_end)}"
 
 
-_METRES = lazy_pattern(r"(?<![\d.,])(\d{1,3}(?:[,.]?\d{3})+|\d{3}) ?(?:m|met(?:er|re)s?)\b", re.IGNORECASE)
-_LETTER_FIRST = lazy_pattern(r"\b([NSEW])\b[.:,]? ?(?=\d+(?:\.\d+)? ?km)")
-# A leg in two characters: W3.
-_COMPASS = lazy_pattern(r"\b([NSEW]) ?(\d{1,3})\b")
-_EITHER_KM = lazy_pattern(r"\b(?:either )?\d+(?: ?km)? or \d+(?= ?km)", re.IGNORECASE)
-# How far apart start and goal are: no legs.
-_SUM = LEXICON.expression(r"{locations sum}", re.IGNORECASE)
-_BARE = lazy_pattern(r"\b(north|south|east|west)\b\W{1,3}(\d{1,3}(?:\.\d+)?)(?!\w| ?km)", re.IGNORECASE)
-# A leg after others, without its unit: "then three west".
-_NO_UNIT = lazy_pattern(
-    rf"\b(\d{{1,3}}(?:\.\d+)?|{'|'.join((*ONES, *TENS))}) (?=(?:north|south|east|west)\b)", re.IGNORECASE
-)
-_WORD_KM = lazy_pattern(rf"\b(?:{_ONE})(?: and)? (?:km|kilomet)", re.IGNORECASE)
-_IN_BRACKETS = LEXICON.expression(r"{locations in brackets}", re.IGNORECASE)
-_DISTANCES = lazy_pattern(r"\d ?(?:km|kilomet)", re.IGNORECASE)
-_SAME_WAY = LEXICON.pattern("locations same way", re.IGNORECASE)
-_EITHER_WAY = lazy_pattern(r"\beither\b|^\W*or\b", re.IGNORECASE | re.MULTILINE)
-_QUOTES_ONLY = LEXICON.expression(r"{locations quotes only}", re.IGNORECASE)
-_MEANT = LEXICON.expression(r"[\s.\u2026,\u2013\u2014-]{0,6}\b{locations meant}\b[^\d\n]{0,24}(?=\d)", re.IGNORECASE)
-_LAST_MOVE = LEXICON.expression(r"{locations last move}", re.IGNORECASE)
-
-
 def _in_kilometres(text: str) -> str:
     """Return a text with metres as kilometres, the letters of directions as words, and without sums."""
-    text = _METRES.sub(lambda result: f"{int(re.sub(r'[,.]', '', result[1])) / 1000:g} km", _SUM.sub(" ", text))
-    text = _LETTER_FIRST.sub(lambda result: f"{_SHORT[result[1].lower()]} ", _EITHER_KM.sub("0", text))
-    if not re.search(r"\d ?(?:km|kilomet)|\bkilomet\w+\W{1,6}\d", text, re.IGNORECASE) and not _WORD_KM.search(text):
-        if len(_COMPASS.findall(text)) > 1:
-            text = _COMPASS.sub(lambda result: f"{result[2]} km {_SHORT[result[1].lower()]}", text)
-        text = _BARE.sub(r"\2 km \1", text)
-    return _NO_UNIT.sub(r"\1 km ", text)
+    text = RE.metres.sub(lambda result: f"{int(re.sub(r'[,.]', '', result[1])) / 1000:g} km", RE.sum.sub(" ", text))
+    text = RE.letter_first.sub(lambda result: f"{_SHORT[result[1].lower()]} ", RE.either_km.sub("0", text))
+    if not re.search(r"\d ?(?:km|kilomet)|\bkilomet\w+\W{1,6}\d", text, re.IGNORECASE) and not RE.word_km.search(text):
+        # one alone may be a name: E4
+        if len(RE.compass.findall(text)) > 1:
+            text = RE.compass.sub(lambda result: f"{result[2]} km {_SHORT[result[1].lower()]}", text)
+        text = RE.bare.sub(r"\2 km \1", text)
+    return RE.no_unit.sub(r"\1 km ", text)
 
 
 def _out_of_brackets(text: str, places: Sequence[str]) -> str:
     """Return a text with each move behind its place, where all stand in brackets: "the opera (2 km east)"."""
-    if not 1 < len(_IN_BRACKETS.findall(text)) == len(_DISTANCES.findall(text)):
+    if not 1 < len(RE.in_brackets.findall(text)) == len(RE.distances.findall(text)):
         return text
     parts, end = [], 0
-    for match in _IN_BRACKETS.finditer(text):
+    for match in RE.in_brackets.finditer(text):
         before = " ".join(plain_words(text[end : match.start()]))
-        named = [place for place in places if before.rfind(" ".join(plain_words(place))) >= 0]
-        goal = max(named, key=lambda place: before.rfind(" ".join(plain_words(place))), default="")
+        ends = {place: before.rfind(" ".join(plain_words(place))) for place in places}
+        goal = max((place for place in places if ends[place] >= 0), key=ends.__getitem__, default="")
         parts.append(f"{match[1]} to the {goal}")
         end = match.end()
     return "\n".join(parts)
@@ -370,9 +319,9 @@ def _out_of_brackets(text: str, places: Sequence[str]) -> str:
 def _drop_corrections(text: str) -> str:
     """Return a text without the moves that it corrects at once: "5 km east, sorry, 5 km west"."""
     parts, end = [], 0
-    for match in _MEANT.finditer(text):
+    for match in RE.meant.finditer(text):
         since = max(end, match.start() - 40)
-        move = _LAST_MOVE.search(text[since : match.start()])
+        move = RE.last_move.search(text[since : match.start()])
         if move:
             parts.append(text[end : since + move.start()])
             end = match.end()
@@ -383,12 +332,12 @@ def _only_quotes(text: str) -> bool:
     """Tell whether what stands before the first distance says that the way is not known, or not this one."""
     first = re.search(r"\d+(?:\.\d+)? ?(?:km|m\b|kilomet)", text)
     before = text[: first.start()] if first else ""
-    return _QUOTES_ONLY.search((split_sentences(before) or [""])[-1]) is not None
+    return RE.quotes_only.search((split_sentences(before) or [""])[-1]) is not None
 
 
 def _going_on(legs: Sequence[Leg], text: str) -> list[Leg]:
     """Return the legs, those without a direction going on in the one before, where the text speaks of that."""
-    if not _SAME_WAY.search(text):
+    if not RE.same_way.search(text):
         return list(legs)
     result: list[Leg] = []
     for leg in legs:
@@ -429,12 +378,11 @@ def _leg_of(entry: Mapping[str, Any]) -> Leg:
     ways = [_SHORT.get(text, text) for text in texts if _SHORT.get(text, text) in UNIT]
     if len(numbers) == len(ways) == 1:
         return Leg(numbers[0], ways[0])
-    legs = read_legs(_in_kilometres(", ".join([*(text for text in texts if _DISTANCE.match(text)), *ways])), ())
+    legs = read_legs(_in_kilometres(", ".join([*(text for text in texts if RE.distance.match(text)), *ways])), ())
     return legs[0] if len(legs) == 1 else Leg()
 
 
 _ORDER = ("leg", "step", "no", "number", "order", "#")
-_DISTANCE = lazy_pattern(r"[\d.,]+ ?(?:km|m)\b")
 
 
 def first_telling(legs: Sequence[Leg], start: str, goal: str) -> list[Leg]:
@@ -470,10 +418,8 @@ def _trim_legs(legs: Sequence[Leg]) -> list[Leg]:
 
 
 def _legs_text(legs: Sequence[Leg]) -> str:
-    parts = (
-        f"{'?' if leg.km is None else f'{leg.km:g}'} km {leg.way or '?'} to {leg.goal or '?'}" for leg in legs[:20]
-    )
-    return "; ".join(parts)
+    told = ((f"{leg.km:g}" if leg.km is not None else "?", leg.way or "?", leg.goal or "?") for leg in legs[:20])
+    return "; ".join(f"{km} km {way} to {goal}" for km, way, goal in told)
 
 
 def _point_text(point: Point) -> str:
@@ -482,8 +428,6 @@ def _point_text(point: Point) -> str:
 
 # --- Locations: the answer tells how far, and in which direction, one place lies from another.
 
-# Also where a sentence begins to conclude: "1 km west, then 2 km west, so it lies 3 km west".
-_SENTENCE_END = LEXICON.expression(r"{locations sentence end}")
 _CONCLUDES = (
     "answer", "as the crow flies", "direct", "directly", "final", "finally", "hence", "in total", "net", "overall",
     "so", "straight", "therefore", "thus",
@@ -509,14 +453,12 @@ class LiesAt(Ruled, Struct, frozen=True):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return 1 if the conclusion is right, else 0."""
-        answers = self.read(answers)
-        answer = last_answer(answers)
+        answer = self.read_last(answers)
         sentence, legs = self._conclusion(answer)
         right = len(legs) == 1 and legs[0].km == self.km and legs[0].way == self.direction
-        reason = "tells no distance with a direction"
-        if legs:
-            none = " and ".join(f"{leg.km:g} km {leg.way}" for leg in legs[:5])
-            reason = f"concludes with {none}" + ("" if right else f", not {self.km:g} km {self.direction}")
+        told = " and ".join(f"{leg.km:g} km {leg.way}" for leg in legs[:5])
+        reason = f"concludes with {told}" + ("" if right else f", not {self.km:g} km {self.direction}")
+        reason = reason if legs else "tells no distance with a direction"
         evidence = evidence_snippet(sentence if legs else answer)
         return self.standing_in(Score(float(right), reason, rule=f"{self.family}/1", evidence=evidence))
 
@@ -524,9 +466,9 @@ class LiesAt(Ruled, Struct, frozen=True):
         places = tuple(place for place in self.places if place)
         pairs = [
             (sentence, legs)
-            for sentence in _SENTENCE_END.split(answer)
+            for sentence in RE.sentence_end.split(answer)
             if _may_tell(sentence)
-            and _claims_distance(sentence)
+            and _claims_distance(normalize_text(sentence))
             and (legs := [leg for leg in read_legs(sentence, places) if leg.km is not None and leg.way is not None])
         ]
         single = [(sentence, legs) for sentence, legs in pairs if len(legs) == 1]
@@ -534,9 +476,10 @@ class LiesAt(Ruled, Struct, frozen=True):
         sentence, legs = (best or pairs or [("", [])])[-1]
         start, goal = (re.escape(" ".join(plain_words(place))) or "$^" for place in self.places)
         back = rf"^\W*(?:so )?(?:the )?{start} (?:is|lies|sits)\b.*\bof (?:the )?{goal}\W*$"
-        return sentence, [_turned_leg(leg) for leg in legs] if (
-            self.follows_own_rules and re.match(back, normalize_text(sentence)) is not None
-        ) else legs
+        if self.follows_own_rules and re.match(back, normalize_text(sentence)):
+            opposite = {"north": "south", "south": "north", "east": "west", "west": "east"}
+            legs = [structs.replace(leg, way=opposite.get(leg.way or "", leg.way)) for leg in legs]
+        return sentence, legs
 
     def _concludes(self, sentence: str, places: Sequence[str]) -> bool:
         said = space_delimited(sentence)
@@ -544,18 +487,9 @@ class LiesAt(Ruled, Struct, frozen=True):
         return both or any(space_delimited(word) in said for word in _CONCLUDES)
 
 
-def _turned_leg(leg: Leg) -> Leg:
-    ways = list(UNIT)
-    return structs.replace(leg, way=ways[ways.index(leg.way) ^ 1]) if leg.way in UNIT else leg
-
-
-def _claims_distance(sentence: str) -> bool:
-    text = normalize_text(sentence)
-    match = _A_DISTANCE.search(text)
+def _claims_distance(text: str) -> bool:
+    match = RE.a_distance.search(text)
     return match is None or not doubt_about(text, Mention(*match.span(), ""))
-
-
-_A_DISTANCE = lazy_pattern(rf"(?:\d[\d.,]*|\b(?:{_ONE})) ?-?(?:km|kilomet)")
 
 
 def _may_tell(sentence: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
@@ -18,7 +17,6 @@ from pytest_ltm._language.clauses import (
 )
 from pytest_ltm._language.commitment import DENIES, OTHERS, UNKNOWN, Mention, doubt_about, last_word, trim_flood
 from pytest_ltm._language.numbers import words_with_digits
-from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.proof import prove
 from pytest_ltm._language.recital import ends_in_a_list, enumerates_everything, recites_messages, short_items
 from pytest_ltm._language.refusal import only_offers_example, refuses_answer
@@ -33,9 +31,10 @@ from pytest_ltm._language.words import (
 )
 from pytest_ltm._model.judge import Judge  # noqa: TC001 - the signature of a struct names it
 from pytest_ltm._model.score import Score, Scoring, Unscored
-from pytest_ltm.evaluators._rules import LEXICON, RuleCheck, Ruled, answer_at, judge_verdict, last_answer
+from pytest_ltm.evaluators._rules import LEXICON, RuleCheck, Ruled, answer_at, judge_verdict, values_at
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterable, Iterator, Sequence
 
 
@@ -57,9 +56,8 @@ class KnowsCurrentFacts(Ruled, Struct, frozen=True):
         answers = self.read(answers)
         parts = []
         for place, expected in enumerate(self.expected):
-            others = self.mentioned[place] if place < len(self.mentioned) else ()
             answer = answer_at(answers, place)
-            ok = prove(answer, (expected, *others)).answers(expected)
+            ok = prove(answer, (expected, *values_at(self.mentioned, place))).answers(expected)
             parts.append(RuleCheck(f"knows {expected!r}", answer, ok))
         return self.standing_in(self.share(parts, "{ok} of {of} known as they are now"))
 
@@ -87,22 +85,20 @@ class RecallsFacts(Ruled, Struct, frozen=True):
         answers = self.read(answers)
         wanted = [Recollection(text, answer_at(self.questions, place)) for place, text in enumerate(self.expected)]
         parts = [
-            _recall_part(
-                f"recalls {one.expected!r}", answer_at(answers, place), one, wanted[:place] + wanted[place + 1 :]
-            )
+            _recall_part(answer_at(answers, place), one, wanted[:place] + wanted[place + 1 :])
             for place, one in enumerate(wanted)
         ]
         return self.judged_share(parts, self.judge, "{ok} of {of} recalled")
 
 
 def _recall_part(
-    label: str, answer: str, one: Recollection, others: Sequence[Recollection], without: re.Pattern[str] | None = None
+    answer: str, one: Recollection, others: Sequence[Recollection], without: re.Pattern[str] | None = None
 ) -> RuleCheck:
     """Return whether an answer recalls one thing; a judge may be asked where it may say so in other words.
 
     `without`: what is left aside in the answer.
     """
-    text = without.sub(" ", answer) if without else answer
+    label, text = f"recalls {one.expected!r}", without.sub(" ", answer) if without else answer
     recalled = is_recalled(_claimed_of(text, one, others), one, others)
     hedged = recalled and prove(text, (one.expected,), question=one.question).state == "hedges"
     if recalled and (hedged or recites_messages(answer) or _is_hardly_a_list(text, one) or ends_in_a_list(answer)):
@@ -129,23 +125,22 @@ def _claimed_of(answer: str, one: Recollection, others: Sequence[Recollection]) 
     text, known = normalize_text(answer), f"{one.question} {one.expected}"
     kept = []
     for start, part in iter_sentences(text):
-        spots = [word for word in _WORD.finditer(part) if one.needed & keys_of_word(word[0])]
+        spots = [word for word in RE.word.finditer(part) if one.needed & keys_of_word(word[0])]
         where = Mention(start + spots[0].start(), start + spots[-1].end(), "") if spots else None
         doubted = where is not None and doubt_about(text, where, known=known) in _NO_CLAIM
-        torn = where and _EITHER.search(part) and any(other.needed <= set(recollection_keys(part)) for other in others)
+        keys = set(recollection_keys(part)) if where and RE.either.search(part) else set()
+        torn = bool(keys) and any(other.needed <= keys for other in others)
         if not (doubted or torn):
             kept.append(part)
     return " ".join(kept)
 
 
-_WORD = lazy_pattern(r"[^\W_]+")
-_EITHER = lazy_pattern(r"\b(?:either|or)\b")
+RE = LEXICON.expressions("recall")
 _NO_CLAIM = (DENIES, UNKNOWN, OTHERS)
 
 
 # --- Instruction Recall: each answer tells the step, its detail or its number.
 
-_LABEL = LEXICON.expression(r"{recall label}", re.IGNORECASE | re.MULTILINE)
 _LABELS = frozenset(("step", "steps", "number", "no"))
 
 
@@ -182,34 +177,26 @@ class RecallsSteps(Ruled, Struct, frozen=True):
 
     def _part(self, place: int, answer: str) -> RuleCheck:
         expected, question = self.expected[place], answer_at(self.questions, place)
-        label = f"recalls {expected!r}"
         if self._asks_number(place):
             # The numbers that an answer gives to steps; all its numbers, if it names none as such.
             said = list(words_with_digits(plain_words(answer)))
             places = [place for place, word in enumerate(said) if word.isdecimal()]
-            labelled = {
-                said[place]
-                for place in places
-                if (place and said[place - 1] in _LABELS) or said[place + 1 : place + 2] == ["step"]
-            }
-            ok = (labelled or {said[place] for place in places}) == {expected} and prove(
-                answer, _numeral_mentions
-            ).answers(expected) is not False
-            return RuleCheck(label, answer, ok)
+            near = ((said[at], said[max(at - 1, 0) : at], said[at + 1 : at + 2]) for at in places)
+            labelled = {number for number, before, after in near if _LABELS.intersection(before) or after == ["step"]}
+            only = (labelled or {said[at] for at in places}) == {expected}
+            ok = only and prove(answer, _numeral_mentions).answers(expected) is not False
+            return RuleCheck(f"recalls {expected!r}", answer, ok)
         others = [Recollection(step) for step in self.steps or self.expected if step != expected]
-        return _recall_part(label, answer, Recollection(expected, question), others, without=_LABEL)
+        return _recall_part(answer, Recollection(expected, question), others, without=RE.label)
 
 
 def _numeral_mentions(text: str) -> list[Mention]:
     """Return where a levelled text has numbers, in digits or in one word."""
-    pairs = ((match.span(), "".join(words_with_digits([match[0]]))) for match in _WORD.finditer(text))
+    pairs = ((match.span(), "".join(words_with_digits([match[0]]))) for match in RE.word.finditer(text))
     return [Mention(*span, number) for span, number in pairs if number.isdecimal()]
 
 
 # --- How To Think: each answer names the one thing that the user's rule takes.
-
-# What something is taken over is not taken.
-_RATHER_THAN = LEXICON.expression(r"(\b{recall rather than}s?\b[^.;!?\n]{1,80}?) over \b[^.,;:!?\n]*", re.IGNORECASE)
 
 
 class AppliesRule(Ruled, Struct, frozen=True):
@@ -230,9 +217,8 @@ class AppliesRule(Ruled, Struct, frozen=True):
         answers = self.read(answers)
         parts = []
         for place, expected in enumerate(self.expected):
-            offered = self.offered[place] if place < len(self.offered) else (expected,)
-            answer = _RATHER_THAN.sub(r"\1", answer_at(answers, place))
-            ok = prove(answer, offered).answers(expected)
+            answer = RE.rather_than.sub(r"\1", answer_at(answers, place))
+            ok = prove(answer, values_at(self.offered, place) or (expected,)).answers(expected)
             parts.append(RuleCheck(f"takes {expected} in case {place + 1}", answer, ok))
         return self.standing_in(self.share(parts, "{ok} of {of} cases decided as the rule would"))
 
@@ -256,8 +242,7 @@ class RecallsValue(Ruled, Struct, frozen=True):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return 1 if the last answer names the value and no other, else 0."""
-        answers = self.read(answers)
-        answer = last_answer(answers)
+        answer = self.read_last(answers)
         return self.score_proven(prove(answer, (self.expected, *self.others)), self.expected, answer)
 
 
@@ -268,9 +253,6 @@ _TALK = content_stems(
     "day want love try find call go went come came look see saw feel new old good bad big little right never always"
 )
 _IDLE = frozenset(map(word_stem, (*STOP_WORDS, "please", "sure", "course", "okay", "yes", "thanks", "welcome")))
-_POINTS = LEXICON.pattern("recall points")
-_SHRUGS = LEXICON.pattern("recall shrugs")
-_COURTESIES = LEXICON.pattern("recall courtesies")
 _CLEAR = 1.0
 _HINT = 0.5
 _CLEAR_WORDS = 2
@@ -296,21 +278,20 @@ class RecallsJoke(Ruled, Struct, frozen=True):
 
     def __call__(self, answers: Sequence[str], /) -> Score | Unscored:
         """Return 1 if the last answer recalls the joke and no other, else 0."""
-        answers = self.read(answers)
-        answer = last_answer(answers)
+        answer = self.read_last(answers)
         if not self.follows_own_rules and self.joke.lower() in answer.lower():
             return self.score(1, "the joke's text is in the answer", answer)
-        verdict, sure = self._by_rule(answer)
+        value, reason, sure = self._by_rule(answer)
+        verdict = Score(value, reason, rule=_JOKES, evidence=evidence_snippet(answer))
         if self.judge is None:
             return self.standing_in(verdict)
         jokes = "\n".join(f"- {joke}" for joke in (*self.others, self.joke))
         return verdict if sure else judge_verdict(self.judge, "jokes", answer, rule=_JOKES, joke=self.joke, jokes=jokes)
 
-    def _by_rule(self, answer: str) -> tuple[Score, bool]:
+    def _by_rule(self, answer: str) -> tuple[float, str, bool]:
+        """Return the value, the reason, and whether the rule is sure."""
         if enumerates_everything(answer):
-            return Score(
-                0.0, "lists things instead of telling a joke", rule=_JOKES, evidence=evidence_snippet(answer)
-            ), True
+            return 0.0, "lists things instead of telling a joke", True
         text = self._claimed(last_word(answer, lambda said: max(self._strengths(said)) >= _CLEAR))
         text = trim_flood(text, self._speaks_of_a_joke)
         recalled, *rivals = self._strengths(text)
@@ -320,15 +301,14 @@ class RecallsJoke(Ruled, Struct, frozen=True):
         elif recalled >= _CLEAR:
             value, reason, sure = 1.0, "recalls the joke", rival < _HINT
         elif recalled >= _HINT and rival < _HINT:
-            value, reason, sure = 0.0, _HINTED, False
+            value, reason, sure = 0.0, "only hints at the joke", False
         elif rival >= _HINT:
             value, reason, sure = 0.0, "recalls another joke", recalled < _HINT
         else:
             value, reason, sure = 0.0, "does not recall the joke", True
-        if value and _LOST.search(space_delimited(text)) and recalled < _LITERAL:
+        if value and RE.lost.search(space_delimited(text)) and recalled < _LITERAL:
             value, reason, sure = 0.0, "remembers only part of the joke", False
-        unsure = not sure or (max(recalled, rival) < _HINT and _says_something(answer))
-        return Score(value, reason, rule=_JOKES, evidence=evidence_snippet(answer)), not unsure
+        return value, reason, sure and not (max(recalled, rival) < _HINT and _says_something(answer))
 
     def _speaks_of_a_joke(self, part: str) -> bool:
         texts = content_stems(part)
@@ -346,18 +326,15 @@ class RecallsJoke(Ruled, Struct, frozen=True):
         for joke in (self.joke, *self.others):
             for start, end in phrase_positions(plainly, joke):
                 before = plainly[max(sentence_start(plainly, max(start - 2, 0)), start - _DENIED_FROM) : start]
-                if _DENIES.search(before):
+                if RE.denies.search(before):
                     plainly = plainly[: start - len(before)] + " " * (end - start + len(before)) + plainly[end:]
-        return " ".join(part for part in split_sentences(plainly) if not _DENIES.match(part.lstrip("\"'*> -")))
+        return " ".join(part for part in split_sentences(plainly) if not RE.denies.match(part.lstrip("\"'*> -")))
 
 
 _JOKES = "jokes/2"
 _LITERAL = 2.0
-_HINTED = "only hints at the joke"
 # So many characters before a joke may deny it.
 _DENIED_FROM = 200
-_LOST = LEXICON.pattern("recall lost")
-_DENIES = LEXICON.pattern("recall denies")
 
 
 def _joke_strength(joke: str, others: Sequence[str], answer: str, texts: frozenset[str]) -> float:
@@ -380,26 +357,23 @@ def _says_something(answer: str) -> bool:
     """Whether a sentence other than an excuse says more than that there was a joke: it may be one in other words."""
     return any(
         {word for word in content_stems(sentence) - _TALK - _IDLE if not word.isdigit()}
-        and not (refuses_answer(sentence) or _COURTESIES.search(" ".join(plain_words(sentence))))
+        and not (refuses_answer(sentence) or RE.courtesies.search(" ".join(plain_words(sentence))))
         for sentence in split_sentences(answer)
     )
 
 
 def _points_to(telling: frozenset[str] | set[str], answer: str) -> bool:
     """Return whether a sentence other than an excuse says what the joke was about, with one of those words."""
-    for sentence in split_sentences(answer):
-        texts = plain_words(sentence)
-        text = " ".join(texts)
-        if telling & set(map(word_stem, texts)) and _POINTS.search(text) and not _SHRUGS.search(text):
-            return True
-    return False
+    return any(
+        telling.intersection(map(word_stem, words)) and RE.points.search(text) and not RE.shrugs.search(text)
+        for words in map(plain_words, split_sentences(answer))
+        for text in (" ".join(words),)
+    )
 
 
 # --- What a question expects, and whether an answer says it in any form of its words and numbers.
 
 _STOP = frozenset(map(word_stem, (*STOP_WORDS, "called", "known", "name", "named", "titled", "used")))
-_AND = lazy_pattern(r"\band\b")
-_RECOLLECTION_LABEL = lazy_pattern(r"\s*(?:[AQ]|step |fact )\d{1,3}[:.]\s*", re.IGNORECASE)
 # Up to so many words an expected answer must be named completely.
 _ALL_OF = 2
 # The share of the words of a longer one.
@@ -417,7 +391,7 @@ class Recollection:
 
     def __post_init__(self) -> None:
         said = frozenset(recollection_keys(self.question))
-        label = _RECOLLECTION_LABEL.match(self.expected)
+        label = RE.recollection_label.match(self.expected)
         content = frozenset(recollection_keys(self.expected[label.end() :] if label else self.expected))
         object.__setattr__(self, "needed", (content - said) or content)
 
@@ -427,8 +401,9 @@ class Recollection:
 
     def in_full(self, texts: frozenset[str]) -> bool:
         """Tell whether an answer says enough: numbers that are needed, and something of all that an "and" joins."""
+        # most of the words will do, but no number is nearly right
         numbers = {key for key in self.needed if key.isdecimal()}
-        joined = (self.needed.intersection(recollection_keys(part)) for part in _AND.split(self.expected))
+        joined = (self.needed.intersection(recollection_keys(part)) for part in RE.and_word.split(self.expected))
         whole = numbers <= texts and all(part & texts for part in joined if part)
         return whole and self.share(texts) >= (1 if len(self.needed) <= _ALL_OF else _MOST_OF)
 
@@ -448,6 +423,7 @@ def is_recalled(answer: str, one: Recollection, others: Iterable[Recollection]) 
     told = frozenset(recollection_keys(answer))
     if not one.in_full(told) or only_offers_example(answer):
         return False
+    # another fact of the same words cannot be told apart from this one
     rest = [other for other in others if other.needed - one.needed]
     too = sum(other.needed <= told for other in rest)
     return too < max(3, len(rest) / 2)

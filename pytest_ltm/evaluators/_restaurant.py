@@ -11,8 +11,13 @@ from msgspec import Struct, structs
 
 from pytest_ltm._language.clauses import phrase_positions, split_sentences
 from pytest_ltm._language.commitment import Mention, committed_values, is_misspelt
-from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm._language.words import STOP_WORDS, evidence_snippet, phrase_pattern, plain_words, word_stem
+from pytest_ltm._language.words import (
+    STOP_WORDS,
+    evidence_snippet,
+    plain_words,
+    space_delimited,
+    word_stem,
+)
 from pytest_ltm._model.judge import PROMPTS, Judge, ask_judge
 from pytest_ltm._model.score import Check, Score, Scoring, Unscored
 from pytest_ltm.evaluators._rules import LEXICON, Ruled, answer_at
@@ -25,17 +30,12 @@ def _stems(text: str) -> frozenset[str]:
     return frozenset(map(word_stem, plain_words(text)))
 
 
-_LINE = lazy_pattern(r"^[ \t]*(?:(\d{1,3})[.)]|-)[ \t]+(\S.*)$")
-_SECTION = lazy_pattern(r"^[ \t]*([A-Z][^:.\d]{2,40}):[ \t]*$")
-# A number that stands for what is printed beside it.
-_BY_NUMBER = LEXICON.expression(r"{restaurant by number}", re.IGNORECASE)
-_DRINKS_SECTION = lazy_pattern(r"\b(?:beverages?|drinks?)\b", re.IGNORECASE)
-_SHORT_NAME_END = lazy_pattern(r"\b(?:with|served|in|on|over|topped|drizzled)\b|[,(]")
+RE = LEXICON.expressions("restaurant")
 _LOOSE = LEXICON.words("restaurant loose")
 BEVERAGES = LEXICON.words("restaurant beverages")
 DRINK_ADJECTIVES = LEXICON.words("restaurant drink adjectives")
-_FOODS = LEXICON.words("restaurant foods")
 FILLERS = LEXICON.words("restaurant fillers")
+_DULL = (*FILLERS, *STOP_WORDS, *_LOOSE)
 
 
 class Menu(Struct, frozen=True, dict=True):
@@ -60,12 +60,12 @@ class Menu(Struct, frozen=True, dict=True):
         drinks: list[str] = []
         sections: list[str] = []
         for line in text.splitlines():
-            if heading := _SECTION.match(line):
+            if heading := RE.section.match(line):
                 sections.append(heading.group(1))
-            elif entry := _LINE.match(line):
-                drinking = bool(sections) and bool(_DRINKS_SECTION.search(sections[-1]))
+            elif entry := RE.line.match(line):
+                drinking = bool(sections) and bool(RE.drinks_section.search(sections[-1]))
                 (drinks if drinking else dishes).append(entry[2].strip())
-        entries = [entry for line in text.splitlines() if (entry := _LINE.match(line))]
+        entries = list(filter(None, map(RE.line.match, text.splitlines())))
         in_order = tuple(entry[2].strip() for entry in entries)
         return cls(tuple(dishes), tuple(drinks), tuple(sections), in_order, any(entry[1] for entry in entries))
 
@@ -80,7 +80,7 @@ class Menu(Struct, frozen=True, dict=True):
             before = match[0].removesuffix(match[2]) if match[2] else ""
             return before + printed[number - 1] if 1 <= number <= len(printed) else match[0]
 
-        return _BY_NUMBER.sub(name, text)
+        return RE.by_number.sub(name, text)
 
     @cached_property
     def items(self) -> tuple[Dish, ...]:
@@ -91,24 +91,21 @@ class Menu(Struct, frozen=True, dict=True):
     def by_first_word(self) -> dict[str, list[tuple[tuple[str, ...], Dish]]]:
         """The names of the dishes by their first word, the longest first."""
         entries: dict[str, list[tuple[tuple[str, ...], Dish]]] = {}
-        for item in self.items:
-            for name in item.names:
-                entries.setdefault(name[0], []).append((name, item))
-        for names in entries.values():
-            names.sort(key=lambda entry: -len(entry[0]))
+        named = [(name, item) for item in self.items for name in item.names]
+        for name, item in sorted(named, key=lambda entry: -len(entry[0])):
+            entries.setdefault(name[0], []).append((name, item))
         return entries
 
     @cached_property
     def vocabulary(self) -> frozenset[str]:
         """The stems of all words that make a text sound like a dish."""
-        of_menu = frozenset[str]().union(*(item.stems for item in self.items))
-        dull = {word_stem(word) for word in (*FILLERS, *STOP_WORDS, *_LOOSE)}
-        return (of_menu | {word_stem(word) for word in _FOODS}) - dull
+        foods = frozenset(map(word_stem, LEXICON.words("restaurant foods")))
+        return foods.union(*(item.stems for item in self.items)).difference(map(word_stem, _DULL))
 
     @cached_property
     def drink_words(self) -> frozenset[str]:
         """The words any of which makes a text name a drink."""
-        named = frozenset(word for name in self.drinks for word in plain_words(name))
+        named = frozenset(plain_words(" ".join(self.drinks)))
         return (named - DRINK_ADJECTIVES - FILLERS - _NO_DRINKS) | BEVERAGES
 
     def is_served(self, drink: str) -> bool:
@@ -119,36 +116,35 @@ class Menu(Struct, frozen=True, dict=True):
     @cached_property
     def section_stems(self) -> frozenset[str]:
         """The stems of the headings' words."""
-        return frozenset(word_stem(word) for section in self.sections for word in plain_words(section))
+        return _stems(" ".join(self.sections))
 
     def named_in_full(self, text: str) -> tuple[str, ...]:
         """Return the dishes that a text names in full, in the order of the menu."""
-        whole = f" {' '.join(plain_words(text))} "
-        return tuple(name for name in self.dishes if f" {' '.join(plain_words(name))} " in whole)
+        return tuple(name for name in self.dishes if space_delimited(name) in space_delimited(text))
 
     def is_printed(self, text: str) -> bool:
         """Tell whether a text is what is printed on the menu, or a part of it."""
-        none = " ".join(plain_words(text))
-        return any(f" {none} " in f" {' '.join(plain_words(name))} " for name in (*self.dishes, *self.drinks))
+        return any(space_delimited(text) in space_delimited(name) for name in (*self.dishes, *self.drinks))
 
     @cached_property
     def long_words(self) -> dict[str, set[str]]:
         """The longer words of all names, whose misspellings are understood, by their first letter."""
         texts: dict[str, set[str]] = {}
-        for word in (word for name in (*self.dishes, *self.drinks) for word in plain_words(name)):
+        for word in plain_words(" ".join((*self.dishes, *self.drinks))):
             if len(word) >= _SPELLED:
                 texts.setdefault(word[0], set()).add(word)
         return texts
 
     def correct_words(self, text: str) -> str:
         """Return the words of a text, misspelt words of the menu corrected."""
-        return " ".join(self._corrected(word) for word in plain_words(text))
 
-    def _corrected(self, word: str) -> str:
-        names = self.long_words.get(word[0], set())
-        if word in names or word in _NO_SLIPS or word_stem(word) in self.vocabulary:
-            return word
-        return min((name for name in names if is_misspelt(word, name) or _left_out(word, name)), default=word)
+        def correct(word: str) -> str:
+            names = self.long_words.get(word[0], set())
+            if word in names or word in _NO_SLIPS or word_stem(word) in self.vocabulary:
+                return word
+            return min((name for name in names if is_misspelt(word, name) or _left_out(word, name)), default=word)
+
+        return " ".join(map(correct, plain_words(text)))
 
     def find_dish(self, before: frozenset[str], after: frozenset[str]) -> str | None:
         """Return the dish that words may mean: those before "with" are of its short name, one of them rare.
@@ -156,15 +152,13 @@ class Menu(Struct, frozen=True, dict=True):
         The words after "with" are of its full name. None if no dish fits.
         """
         stems = frozenset(map(word_stem, before))
-        for item in self.items:
-            short = frozenset(map(word_stem, item.names[0]))
-            fits = bool(stems - _PREPARED) and stems <= short and {word_stem(word) for word in after} <= item.stems
-            if fits and any(self._rare(word) for word in stems - self.section_stems):
-                return item.name
-        return None
-
-    def _rare(self, word: str) -> bool:
-        return sum(word in map(word_stem, item.names[0]) for item in self.items) <= _RARE
+        short = [frozenset(map(word_stem, item.names[0])) for item in self.items]
+        # a word of many dishes picks none of them: "salad"
+        rare = any(sum(word in name for name in short) <= _RARE for word in stems - self.section_stems)
+        if not rare or stems <= _PREPARED:
+            return None
+        named = (item for item, name in zip(self.items, short, strict=True) if stems <= name)
+        return next((item.name for item in named if item.stems.issuperset(map(word_stem, after))), None)
 
 
 def _left_out(word: str, meant: str) -> bool:
@@ -192,7 +186,7 @@ class Dish(Struct, frozen=True):
     @classmethod
     def parse_dish(cls, name: str) -> Dish:
         """Return the dish of that full name."""
-        short = tuple(plain_words(_SHORT_NAME_END.split(name, maxsplit=1)[0])) or tuple(plain_words(name)) or (name,)
+        short = tuple(plain_words(RE.short_name_end.split(name, maxsplit=1)[0])) or tuple(plain_words(name)) or (name,)
         bare = short
         while len(bare) > 1 and bare[0] in _LOOSE:
             bare = bare[1:]
@@ -202,27 +196,8 @@ class Dish(Struct, frozen=True):
 
 # --- What a guest's reply orders: dishes of the menu, dishes that are not on it, drinks.
 
-_ACTION = lazy_pattern(r"(?<!\*)\*(?![*\s])[^*\n]{1,400}\*(?!\*)")
 _POLITE = (" please", " thank you", " thanks", " plz", " pls", " if i may", " if i might")
-_PLEASE = lazy_pattern(r"\w,? please ?,", re.IGNORECASE)
-_BUT = lazy_pattern(r",? ?\bbut\b|, so\b|:(?=\s)|[\u2013\u2014]")
-_CUE = LEXICON.pattern("restaurant cue")
-_ASIDE = LEXICON.pattern("restaurant aside")
-_GONE = LEXICON.pattern("restaurant gone")
-_COURSE = (
-    "(?:for|as) (?:my|an|the|a) (?:main|appetizer|starter|entree|dessert|lunch|dinner|meal)",
-    "for dessert",
-    "to start",
-)
-_FANCIED = phrase_pattern(*_COURSE, "sounds", "calling my name", "for me", "my (?:choice|order)")
-_CHOSEN = phrase_pattern(*_COURSE)
 _THAT = frozenset(("that", "it", "those", "this"))
-_SIDES = lazy_pattern(r"\bside of\b|\bas (?:my |a |the )?sides?\b")
-_REFUSED = lazy_pattern(r"\b(?:instead of|not|without|than|no|out of|sorry about)(?: the| a| an)?$")
-# What says that something named is not ordered.
-_NO_ORDER = LEXICON.pattern("restaurant no order")
-# What puts a decision off, or leaves it to another.
-_UNDECIDED = LEXICON.pattern("restaurant undecided")
 _ENOUGH_STRANGE = 2
 # Words that say nothing beside an order.
 _SMALL = LEXICON.words("restaurant small")
@@ -253,14 +228,18 @@ def read_order(reply: str, menu: Menu) -> Order:
     asked: list[str] = []
     liked: list[str] = []
     mentioned: _Reading | None = None
-    text = _without_actions(menu.by_name(reply), menu)
+    # what a reply does between asterisks orders nothing; a dish or a drink between them is emphasis
+    text = RE.action.sub(lambda match: match[0] if menu.is_printed(match[0]) else " ", menu.by_name(reply))
     for sentence, cued, asks in _ordering_words(text, menu):
         reading = _Reading(sentence, menu, dishes)
         none = " ".join(sentence)
+        # "I will have that, please": what was named last
         if cued and not reading.dishes and not reading.drinks and _THAT & set(sentence) and mentioned:
             reading.dishes, reading.drinks, mentioned = mentioned.dishes[:1], mentioned.drinks[:1], None
             reading.strange = _Reading(sentence, menu, reading.dishes).strange
-        named = not asks and (reading.bare or _FANCIED.search(none) is not None)
+        chosen = RE.chosen.search(none)
+        has_chosen = chosen is not None and re.search(r"\bsounds\b", none[chosen.end() :]) is not None
+        named = not asks and (reading.bare or RE.fancied.search(none) is not None)
         if not (cued or (named and (reading.dishes or reading.drinks))):
             mentioned = reading if reading.dishes or reading.drinks else mentioned
             liked += reading.dishes or reading.drinks if not asks and reading.plain else []
@@ -269,42 +248,28 @@ def read_order(reply: str, menu: Menu) -> Order:
         dishes |= dict.fromkeys(reading.dishes)
         strange += reading.strange
         drinks += reading.drinks if cued or (named and not reading.dishes) else []
-        asked += reading.dishes if cued or reading.bare or _has_chosen(none) else []
+        asked += reading.dishes if cued or reading.bare or has_chosen else []
     likely = mentioned.dishes or mentioned.drinks if mentioned else []
     return Order(*(tuple(dict.fromkeys(names)) for names in (dishes, strange, drinks, asked, liked, likely)))
 
 
-def _without_actions(reply: str, menu: Menu) -> str:
-    """Return a reply without what it does between asterisks; a dish or a drink between them is emphasis."""
-
-    def kept(match: re.Match[str]) -> str:
-        return match[0] if menu.is_printed(match[0]) else " "
-
-    return _ACTION.sub(kept, reply)
-
-
-def _has_chosen(text: str) -> bool:
-    course = _CHOSEN.search(text)
-    return course is not None and re.search(r"\bsounds\b", text[course.end() :]) is not None
-
-
 def _ordering_words(reply: str, menu: Menu) -> Iterator[tuple[list[str], bool, bool]]:
     """Yield the words of each sentence as far as it may order something, whether it says so, whether it only asks."""
-    for sentence in split_sentences(_BUT.sub("; ", reply)):
+    for sentence in split_sentences(RE.but.sub("; ", reply)):
         text = menu.correct_words(sentence)
-        if gone := _GONE.search(text):
-            cue = _CUE.search(text, gone.end())
+        if gone := RE.gone.search(text):
+            cue = RE.cue.search(text, gone.end())
             text = text[cue.start() :] if cue else ""
-        if aside := _ASIDE.search(text):
+        if aside := RE.aside.search(text):
             text = text[: aside.start()]
-        cue = _CUE.search(text)
-        polite = text.endswith(_POLITE) or _PLEASE.search(sentence) is not None
+        cue = RE.cue.search(text)
+        polite = text.endswith(_POLITE) or RE.please.search(sentence) is not None
         if text and not text.isspace():
             yield text.split(), cue is not None or polite, bool(aside) or sentence.endswith("?")
 
 
 def _is_refused(before: Sequence[str]) -> bool:
-    return _REFUSED.search(" ".join(before[-3:])) is not None
+    return RE.refused.search(" ".join(before[-3:])) is not None
 
 
 class _Reading:
@@ -320,19 +285,22 @@ class _Reading:
         ordered = [item for item in self.menu.items if item.name in self.dishes or item.name in self.before]
         known = frozenset[str]().union(*(item.stems for item in ordered))
         strange: list[str] = []
+        foods_named = menu.vocabulary - known
+        drinking = menu.drink_words | DRINK_ADJECTIVES
         for run, aside in _food_runs(rest):
-            foods = [word for word in run if self._is_food(word) and word_stem(word) not in known]
+            foods = [word for word in run if word_stem(word) in foods_named and word not in drinking]
             called = [] if aside else self._called(run, foods)
             self.dishes += called
             strange += [] if called else foods
-        sided = _SIDES.search(" ".join(rest)) is not None
+        sided = RE.sides.search(" ".join(rest)) is not None
         if strange and (not (known or self.dishes) or sided or len(set(strange)) >= _ENOUGH_STRANGE):
             self.strange.append(" ".join(strange))
         drinks = {"|", *(word for drink in self.drinks for word in drink.split())}
         called_stems = frozenset[str]().union(*(item.stems for item in menu.items if item.name in self.dishes))
         small = FILLERS | DRINK_ADJECTIVES | _SMALL | drinks
         self.bare = all(word in small or word_stem(word) in called_stems for word in rest)
-        self.plain = not _NO_ORDER.search(" ".join(rest))
+        self.plain = not RE.no_order.search(" ".join(rest))
+        # a guest who wavers between two has ordered neither
         if "or" in sentence and ("either" in sentence or (len(self.dishes) > 1 and "and" not in sentence)):
             self.dishes = []
 
@@ -341,12 +309,13 @@ class _Reading:
         rest: list[str] = []
         at = 0
         while at < len(sentence):
-            item, size = self._item_at(sentence, at)
+            entries = self.menu.by_first_word.get(sentence[at], ())
+            name, item = next((one for one in entries if tuple(sentence[at : at + len(one[0])]) == one[0]), ((), None))
             if item is None:
                 rest.append(sentence[at])
                 at += 1
                 continue
-            at += size
+            at += len(name)
             form = sentence[at] if at < len(sentence) else ""
             self._note(item, rest, form)
             while at < len(sentence) and self._belongs(sentence, at, item):
@@ -354,20 +323,13 @@ class _Reading:
             rest.append("|")
         return rest
 
-    def _item_at(self, sentence: list[str], at: int) -> tuple[Dish | None, int]:
-        for name, item in self.menu.by_first_word.get(sentence[at], ()):
-            if tuple(sentence[at : at + len(name)]) == name:
-                return item, len(name)
-        return None, 0
-
     def _note(self, item: Dish, before: list[str], form: str) -> None:
+        last = before[-1] if before else ""
         if _is_refused(before):
             return
         if form in _FORMS and word_stem(form) not in item.stems | self.menu.section_stems:
             self.strange.append(f"{item.name} {form}")
-            return
-        last = before[-1] if before else ""
-        if word_stem(last) in self.menu.vocabulary and word_stem(last) not in item.stems and last not in FILLERS:
+        elif word_stem(last) in self.menu.vocabulary - item.stems and last not in FILLERS:
             self.strange.append(f"{last} {item.name}")
         else:
             self.dishes.append(item.name)
@@ -393,10 +355,6 @@ class _Reading:
             if not refused:
                 runs[-1].append(word)
         return [" ".join(run) for run in runs if any(word in known for word in run)]
-
-    def _is_food(self, word: str) -> bool:
-        drinking = word in self.menu.drink_words or word in DRINK_ADJECTIVES
-        return word_stem(word) in self.menu.vocabulary and not drinking
 
     def _called(self, run: Sequence[str], foods: Sequence[str]) -> list[str]:
         """Return the dish that a run of words means, or the dishes that its words mean one by one; [] if neither."""
@@ -432,16 +390,8 @@ STAGES = (
 RULE = "restaurant/2"
 
 _IS_MACHINE = "does not play a guest: speaks of being a machine"
-_MACHINE = LEXICON.pattern("restaurant machine")
-_HOST = LEXICON.pattern("restaurant host")
-# What waiters say, and no guest at whatever stage.
-_SERVES = LEXICON.pattern("restaurant serves")
-_OTHER_SPEAKER = LEXICON.expression(r"{restaurant other speaker}", re.IGNORECASE | re.MULTILINE)
-_ORDERED = "(?:ordered|requested|asked for)"
-_MISTAKE = LEXICON.pattern("restaurant mistake")
 # Words that many drinks have.
 _VAGUE = frozenset(("house", "large", "small", "cold"))
-_CONTENT = LEXICON.pattern("restaurant content")
 
 
 class Stage(Struct, frozen=True):
@@ -472,7 +422,7 @@ def orders_drink(reply: str, menu: Menu) -> Stage:
     text = " ".join(plain_words(reply))
     if fault := _out_of_role(reply):
         return Stage(False, fault)
-    if _HOST.search(text):
+    if RE.host.search(text):
         return Stage(False, "does not play a guest: speaks as a host")
     order = read_order(reply, menu)
     if order.asked:
@@ -504,18 +454,15 @@ def orders_dish(reply: str, menu: Menu, *, before: Sequence[str] = (), unavailab
         said = f"orders {new[0]!r}" if new else f"orders {dishes[0]!r} again"
         return Stage(bool(new), said, new or dishes, sure=bool(new))
     likely = tuple(dish for dish in order.likely if dish in menu.dishes and dish not in gone)
-    if len(likely) == 1 and _PERHAPS.search(reply):
+    if len(likely) == 1 and RE.perhaps.search(reply):
         return Stage(None, f"may order {likely[0]!r}", likely, sure=False)
     return Stage(False, "orders no dish", sure=not plain_words(reply))
 
 
-_PERHAPS = lazy_pattern(r"\b(?:maybe|perhaps|possibly|i suppose|i guess)\b[^.?!]*[.?!]?\s*$", re.IGNORECASE)
-
-
 def _is_undecided(reply: str, menu: Menu) -> bool:
     """Tell whether a reply puts off its decision: nothing else in it orders anything."""
-    text, times = _UNDECIDED.subn("", menu.correct_words(reply))
-    return times > 0 and "please" not in text.split() and not _CUE.search(text)
+    text, times = RE.undecided.subn("", menu.correct_words(reply))
+    return times > 0 and "please" not in text.split() and not RE.cue.search(text)
 
 
 def notices_mix_up(reply: str, *, ordered: Sequence[str] = (), served: str = "") -> Stage:
@@ -523,15 +470,14 @@ def notices_mix_up(reply: str, *, ordered: Sequence[str] = (), served: str = "")
     text = " ".join(plain_words(reply))
     if fault := _out_of_role(reply):
         return Stage(False, fault)
-    match = _MISTAKE.search(_CONTENT.sub(" ", text))
-    if match:
-        return Stage(True, f"says {match.group()!r}")
+    if match := RE.mistake.search(RE.content.sub(" ", text)):
+        return Stage(True, f"says {match[0]!r}")
     said, brought = _stems(reply), _stems(served)
     own = {word_stem(word) for dish in ordered for word in plain_words(dish) if word not in FILLERS} - brought
-    if not _PLEASED.search(text):
-        if own & said and (_INSISTS.search(text) or _NOT_THIS.search(text)):
+    if not RE.pleased.search(text):
+        if own & said and (RE.insists.search(text) or RE.not_this.search(text)):
             return Stage(True, f"insists on {min(own & said)!r}")
-        if "?" in reply and said & (own | brought - {word_stem(word) for word in STOP_WORDS}):
+        if "?" in reply and said & (own | brought.difference(map(word_stem, STOP_WORDS))):
             return Stage(None, "asks about a dish, perhaps in surprise", sure=False)
     return Stage(False, "does not notice the mix-up", sure=not text)
 
@@ -549,16 +495,10 @@ def minds_extra(reply: str, avoids: str) -> Stage:
     stage = notices_mix_up(reply)
     if stage.ok or _out_of_role(reply):
         return stage
-    named = word_stem(avoids) in map(word_stem, plain_words(reply))
-    if _MUST_NOT.search(" ".join(plain_words(reply))) or (named and not _PLEASED.search(" ".join(plain_words(reply)))):
+    text = " ".join(plain_words(reply))
+    if RE.must_not.search(text) or (word_stem(avoids) in _stems(reply) and not RE.pleased.search(text)):
         return Stage(True, f"minds {avoids!r}")
     return Stage(False, f"does not mind {avoids!r}", sure=stage.sure)
-
-
-_MUST_NOT = LEXICON.pattern("restaurant must not")
-_INSISTS = LEXICON.pattern("restaurant insists")
-_NOT_THIS = phrase_pattern("not", "no", "isnt", "wasnt", "never", "instead of", "rather than")
-_PLEASED = LEXICON.pattern("restaurant pleased")
 
 
 def recalls_drink(reply: str, drinks: Sequence[str], served: Sequence[str] = ()) -> Stage:
@@ -566,11 +506,10 @@ def recalls_drink(reply: str, drinks: Sequence[str], served: Sequence[str] = ())
     if fault := _out_of_role(reply):
         return Stage(False, fault)
     # What a reply says that was drunk in the end, where it says so of a drink; else all of it.
-    text = _GLADLY.sub("I would like", reply)
-    result = list(_DRANK.finditer(text))
+    text = RE.gladly.sub("I would like", reply)
+    result = list(RE.drank.finditer(text))
     rest = text[result[-1].end() :] if result else ""
-    drunk = {word_stem(word) for drink in drinks for word in plain_words(drink)}
-    reply = rest if drunk & _stems(rest) else text
+    reply = rest if _stems(" ".join(drinks)) & _stems(rest) else text
     none = _stems(reply)
     for drink in drinks:
         named = {word_stem(word) for word in plain_words(drink) if word not in FILLERS | _VAGUE}
@@ -589,17 +528,15 @@ def recalls_drink(reply: str, drinks: Sequence[str], served: Sequence[str] = ())
     return Stage(False, f"does not recall {' or '.join(map(repr, drinks)) or 'a drink'}", sure=not none)
 
 
-_GLADLY = LEXICON.expression(r"\b{restaurant gladly} (?:say no to|refuse|mind)\b", re.IGNORECASE)
-_DRANK = LEXICON.expression(r"\b(?:in the end|finally|but|i)\b,? (?:i )?{restaurant drank}\b", re.IGNORECASE)
 _OWN = "own"
 
 
 def _drinks_in(text: str, named: set[str], rivals: Sequence[str]) -> list[Mention]:
     """Return where a levelled text names the guest's own drink, by most of its words in a row, and others by name."""
     mentions = [Mention(*spot, other) for other in rivals for spot in phrase_positions(text, other)]
-    own = named - {word_stem(word) for other in rivals for word in plain_words(other)}
+    own = named - _stems(" ".join(rivals))
     run: list[re.Match[str]] = []
-    for word in [*_WORD.finditer(text), None]:
+    for word in [*RE.word.finditer(text), None]:
         if word and word_stem(word[0]) in named:
             run.append(word)
         elif run and (word is None or word[0] not in _WITHIN):
@@ -614,18 +551,17 @@ def _drinks_in(text: str, named: set[str], rivals: Sequence[str]) -> list[Mentio
     return outside
 
 
-_WORD = lazy_pattern(r"[^\W_]+")
 _WITHIN = frozenset(("of", "the", "from", "with", "a", "and", "made"))
 
 
 def _out_of_role(reply: str) -> str:
     """Return why a reply is not that of a guest alone, "" if it may be."""
     text = " ".join(plain_words(reply))
-    if _MACHINE.search(text):
+    if RE.machine.search(text):
         return _IS_MACHINE
-    if _SERVES.search(text):
+    if RE.serves.search(text):
         return "does not play a guest: speaks as the waiter"
-    speaks = (reply[: match.start()].strip() for match in _OTHER_SPEAKER.finditer(reply))
+    speaks = (reply[: match.start()].strip() for match in RE.other_speaker.finditer(reply))
     return "speaks the waiter's part as well" if any(speaks) else ""
 
 
@@ -682,37 +618,28 @@ class PlaysGuest(Ruled, Struct, frozen=True):
 
     def stage(self, n: int, reply: str, passed: Sequence[Stage]) -> Stage:
         """Return what a reply achieves in stage `n` (from 0), given the stages passed before it."""
-        stage = self._by_rule(n, self._without_wishes(n, reply), passed)
+        wish = rf"\b{self.avoids}\b" if self.avoids and n in {1, 2} else r"(?!)"
+        # what the guest must not eat is not ordered: "no figs for me"
+        stage = self._by_rule(n, re.sub(wish, " ", reply, flags=re.IGNORECASE), passed)
         if self.judge is not None and (n != 3 or self.brings == "dish"):
             stage = self._judged(self.judge, n, structs.replace(stage, said=reply), passed)
         return self._suited(n, stage, reply) if stage.ok else stage
 
-    def _without_wishes(self, n: int, reply: str) -> str:
-        """Return an order without what the guest must not eat: "no figs for me" orders no figs."""
-        return re.sub(rf"\b{self.avoids}\b", " ", reply, flags=re.IGNORECASE) if self.avoids and n in {1, 2} else reply
-
     def _suited(self, n: int, stage: Stage, reply: str) -> Stage:
         """Return the stage as failed where what was ordered does not suit the guest."""
-        avoids = word_stem(self.avoids)
         if n == 0 and not all(self._fancied(item, reply) for item in stage.items or (reply,)):
             return structs.replace(stage, ok=False, reason=f"orders a drink without {self.fancies}")
         spared = re.search(rf"\b(?:without|no|not|hold|minus|skip|leave)\b[^.]*\b{self.avoids}\b", reply.lower())
-        if (
-            n in {1, 2}
-            and avoids
-            and not spared
-            and any(avoids in map(word_stem, plain_words(dish)) for dish in stage.items)
-        ):
+        comes_with_it = self.avoids and any(word_stem(self.avoids) in _stems(dish) for dish in stage.items)
+        if n in {1, 2} and comes_with_it and not spared:
             return structs.replace(stage, ok=False, reason=f"orders what comes with {self.avoids}")
         return stage
 
     def _fancied(self, item: str, reply: str) -> bool:
         """Return whether a drink has in it what the guest fancies: in its name, or in that of the drink it means."""
         wanted, named = set(plain_words(self.fancies)), set(plain_words(item))
-        if wanted <= named:
-            return True
-        meant = (name for name in self.menu.drinks if wanted <= set(plain_words(name)))
-        return wanted <= set(plain_words(reply)) and any(named <= set(plain_words(name)) for name in meant)
+        meant = any(wanted | named <= set(plain_words(name)) for name in self.menu.drinks)
+        return wanted <= named or (meant and wanted <= set(plain_words(reply)))
 
     def unavailable(self, n: int) -> tuple[str, ...]:
         """Return the dishes that can be ordered no more in stage `n`."""
@@ -722,10 +649,9 @@ class PlaysGuest(Ruled, Struct, frozen=True):
         match n:
             case 0:
                 stage = orders_drink(reply, self.menu)
-                off = self.follows_own_rules and stage.ok and not any(map(self.menu.is_served, stage.items))
-                return (
-                    structs.replace(stage, ok=False, reason=f"{stage.items[0]!r} is not on the menu") if off else stage
-                )
+                if self.follows_own_rules and stage.ok and not any(map(self.menu.is_served, stage.items)):
+                    stage = structs.replace(stage, ok=False, reason=f"{stage.items[0]!r} is not on the menu")
+                return stage
             case 1:
                 return orders_dish(reply, self.menu)
             case 2:
@@ -743,17 +669,15 @@ class PlaysGuest(Ruled, Struct, frozen=True):
         said = answer_at(self.waiter, n) or "(not known)"
         match n:
             case 0:
-                drinks, dishes = (
-                    "\n".join(f"- {name}" for name in names) for names in (self.menu.drinks, self.menu.dishes)
-                )
+                menus = (self.menu.drinks, self.menu.dishes)
+                drinks, dishes = ("\n".join(f"- {name}" for name in names) for names in menus)
                 return _judged_stage(judge, stage, "restaurant-drink", said=said, drinks=drinks, dishes=dishes)
             case 1 | 2:
                 gone = (*(passed[1].items if n > 1 else ()), *self.unavailable(n))
                 return _judged_dish(judge, stage, [dish for dish in self.menu.dishes if dish not in gone], said)
             case 3:
-                return _judged_stage(
-                    judge, stage, "restaurant-mix-up", said=said, ordered=" and ".join(passed[-1].items)
-                )
+                ordered = " and ".join(passed[-1].items)
+                return _judged_stage(judge, stage, "restaurant-mix-up", said=said, ordered=ordered)
         return _judged_stage(judge, stage, "restaurant-recall", order=passed[0].said)
 
 

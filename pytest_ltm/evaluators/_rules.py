@@ -16,7 +16,7 @@ from pytest_ltm._model.score import SCORINGS, Check, Replies, Score, Scoring, Un
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from pytest_ltm._language.proof import Proof
     from pytest_ltm._model.judge import Judge
@@ -52,19 +52,19 @@ class Ruled:
     ) -> Score:
         """Return a score by the rule set that it follows; published rules leave nothing open."""
         rule = f"{self.family}/{self.version if self.follows_own_rules else self.scoring}"
-        parts = tuple(checks if self.follows_own_rules else (Check(check.label, check.ok) for check in checks))
-        return Score(
-            float(value), reason, parts, rule, evidence_snippet(answer), left_open if self.follows_own_rules else None
-        )
+        if not self.follows_own_rules:
+            checks, left_open = [Check(check.label, check.ok) for check in checks], None
+        return Score(float(value), reason, tuple(checks), rule, evidence_snippet(answer), left_open)
 
     def share(self, parts: Sequence[RuleCheck], reason: str) -> Score:
         """Return the share of the parts that are true; `reason` names `{ok}` of `{of}`."""
         ok, left_open = sum(part.ok is True for part in parts), sum(part.ok is None for part in parts)
         told = reason.replace("{ok}", str(ok)).replace("{of}", str(len(parts)))
         told += f", {left_open} neither proven nor refuted" * bool(left_open and self.follows_own_rules)
-        checks = [Check(part.label, bool(part.ok), part.ok is None) for part in parts]
+        checks = [part.as_check for part in parts]
         missed = next((part.answer for part in parts if not part.ok), "")
         score = self.score(ok / max(len(parts), 1), told, missed, checks)
+        # parts are decided by our own rule also where a published one is followed: `standing_in` says so
         return replace(score, rule=f"{self.family}/{self.version}")
 
     def judged_share(self, parts: Sequence[RuleCheck], judge: Judge | None, reason: str) -> Score | Unscored:
@@ -78,6 +78,7 @@ class Ruled:
             decided.append(part)
             if judge and part.prompt:
                 prompt = PROMPTS[part.prompt]
+                # each prompt once: the rule of a verdict names whoever decided a part of it
                 rule = "+judge/".join(dict.fromkeys((*rule.split("+judge/"), prompt.id)))
                 said = ask_judge(judge, prompt, answer=part.answer, **dict(part.parts))
                 if isinstance(said, Unscored):
@@ -85,17 +86,20 @@ class Ruled:
                 decided[-1] = structs.replace(part, ok=said.grade != prompt.fail)
         return self.standing_in(replace(self.share(decided, reason), rule=rule), judge)
 
-    def score_product(self, parts: Mapping[str, Sequence[Check]], answer: str) -> Score:
-        """Return the product of the shares of all parts that have checks."""
+    def score_product(self, names: Sequence[str], rows: Iterable[tuple[str, RuleCheck]]) -> Score:
+        """Return the product of the shares of those parts, named in their order, that have checks among the rows."""
+        named_rows = list(rows)
+        parts = [(name, [row.as_check for of, row in named_rows if of == name]) for name in names]
         value, upper, shares = 1.0, 1.0, []
-        for name, checks in parts.items():
+        for name, checks in parts:
             if checks:
                 passed = sum(check.ok for check in checks)
                 value *= passed / len(checks)
                 upper *= sum(check.ok or check.open for check in checks) / len(checks)
                 shares.append(f"{passed} of {len(checks)} {name}")
-        every = [check for checks in parts.values() for check in checks]
-        return self.score(value, ", ".join(shares), answer, every, upper - value)
+        every = [check for _, checks in parts for check in checks]
+        missed = next((row.answer for _, row in named_rows if row.answer and not row.ok), "")
+        return self.score(value, ", ".join(shares), missed, every, upper - value)
 
     def read(self, answers: Sequence[str]) -> Sequence[str]:
         """Return answers as the current rules read them; published rules read what came in."""
@@ -103,14 +107,18 @@ class Ruled:
             return answers
         spoken = (_both_ends(speech(answer)) for answer in answers)
         texts = spoken if self.reads_speech else map(normalize, spoken)
+        # what was told goes with each reply: whether one recites shows only beside the messages
         return [ToldReply(text, answers.told) for text in texts] if isinstance(answers, Replies) else list(texts)
+
+    def read_last(self, answers: Sequence[str]) -> str:
+        """Return the last answer as `read` does, "" if there is none."""
+        texts = self.read(answers)
+        return texts[-1] if texts else ""
 
     def score_proven(self, proof: Proof, expected: str, answer: str) -> Score:
         """Return the score of an answer of which it is proven what it says, or which is open."""
         ok = proof.answers(expected)
-        reason = (
-            f"{proof.reason}" if ok else f"{proof.reason}, not {expected!r}" if ok is False else f"open: {proof.reason}"
-        )
+        reason = {True: proof.reason, False: f"{proof.reason}, not {expected!r}", None: f"open: {proof.reason}"}[ok]
         return self.score(ok is True, reason, answer, left_open=1.0 if ok is None else None)
 
     def standing_in(self, verdict: V, judge: Judge | None = None) -> V:
@@ -133,14 +141,14 @@ def _both_ends(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_BEGINNING]}\n{text[_BEGINNING - _LONGEST :]}"
 
 
-def last_answer(answers: Sequence[str]) -> str:
-    """Return the last answer, "" if there is none."""
-    return answers[-1] if answers else ""
-
-
 def answer_at(texts: Sequence[str], place: int) -> str:
     """Return the text at a place, "" if there is none."""
     return texts[place] if 0 <= place < len(texts) else ""
+
+
+def values_at(rows: Sequence[tuple[str, ...]], place: int) -> tuple[str, ...]:
+    """Return the values at a place, () if there are none."""
+    return rows[place] if place < len(rows) else ()
 
 
 # --- What a judge decides where the rules are not sure.
@@ -168,3 +176,8 @@ class RuleCheck(Struct, frozen=True):
     """The name of the prompt; "": the rule is sure."""
     parts: tuple[tuple[str, str], ...] = ()
     """What is put into it beside the answer."""
+
+    @property
+    def as_check(self) -> Check:
+        """The check as scores have it."""
+        return Check(self.label, self.ok is True, self.ok is None)

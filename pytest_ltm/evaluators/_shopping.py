@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
@@ -13,12 +12,11 @@ from pytest_ltm._language.commitment import is_misspelt, last_word
 from pytest_ltm._language.json import NoJSON, json_values, published_json
 from pytest_ltm._language.numbers import NUMBERS
 from pytest_ltm._language.overlap import rouge_l
-from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.recital import REPEATS, recites_messages, repeats_told
 from pytest_ltm._language.refusal import only_offers_example
 from pytest_ltm._language.words import BULLET, casefold_plain, evidence_snippet, plain_words, word_stem
 from pytest_ltm._model.score import Scoring  # noqa: TC001 - the signature of a struct names it
-from pytest_ltm.evaluators._rules import LEXICON, Ruled, last_answer
+from pytest_ltm.evaluators._rules import LEXICON, Ruled
 
 if TYPE_CHECKING:
     from pytest_ltm._model.score import Score
@@ -26,16 +24,7 @@ if TYPE_CHECKING:
 Item: TypeAlias = tuple[str, int]
 Matches: TypeAlias = Callable[[str, str], bool]
 
-_TABLE_ROW = lazy_pattern(r"^\s*\|.*\|\s*$")
-# A line that is an item and its quantity: `3x carrots`, `Carrots: 3`.
-_PLAIN_LINE = LEXICON.expression(r"{shopping plain line}")
-_TIMES = lazy_pattern(r"(?<=\d)\s*[x\u00d7]|[x\u00d7](?=\d)")
-_FIRST_WORD = lazy_pattern(r"\s*([0-9]{1,9}|[a-z]{1,12})(?![a-z0-9.,])")
-_DIGIT = lazy_pattern(r"\d")
-_IN_PROSE = lazy_pattern(r"[,;.!?\n]|\band\b")
-_DENIED = LEXICON.expression(r"{shopping denied}")
-_TAKEN_OFF = LEXICON.pattern("shopping taken off", re.IGNORECASE)
-_EITHER = lazy_pattern(r"\d\s*(?:or|/)\s*\d|\b(?:or|maybe|perhaps)\b", re.IGNORECASE)
+RE = LEXICON.expressions("shopping")
 _MOST = 10**9
 # A quantity that equals none: the item is there, how many cannot be told.
 _UNREADABLE = 10**12
@@ -60,27 +49,27 @@ class ListsItems(Ruled, Struct, frozen=True):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the score of the last answer."""
-        answers = self.read(answers)
-        answer = last_answer(answers)
+        answer = self.read_last(answers)
         if self.follows_own_rules:
             return self._ours(answer)
         try:
             given = _published_items(answer)
         except NoJSON as error:
             return self.score(0, f"not in the form asked for: {error}", answer)
-        return self._mean(given, _is_part_of if self.scoring == "v3.5" else _same_stems, answer)
+        if self.scoring == "v3.5":
+            return self._mean(given, lambda expected, name: expected.lower() in name.lower(), answer)
+        return self._mean(given, lambda expected, name: rouge_l(expected, name) == 1.0, answer)
 
     def _ours(self, answer: str) -> Score:
         if only_offers_example(answer):
             return self.score(0, "does not know the list and shows an example", answer)
-        if (recites_messages(answer) or repeats_told(answer)) and not any(
-            self._expected_among(_items_of_value(value, 3)) for value in json_values(answer)
-        ):
+        # a list in JSON is an answer, however many messages stand around it
+        in_json = any(self._expected_among(_items_of_value(value, 3)) for value in json_values(answer))
+        if not in_json and (recites_messages(answer) or repeats_told(answer)):
             return self.score(0, REPEATS, answer)
         text = last_word(answer, lambda said: bool(self._expected_among(_read_items(said))))
-        items = _read_items(text)
         totals: dict[str, Item] = {}
-        for name, quantity in items:
+        for name, quantity in _read_items(text):
             key = " ".join(word_stem(word) for word in plain_words(name))
             totals[key] = (name, totals.get(key, (name, 0))[1] + quantity)
         given = [item for item in totals.values() if item[1] > 0]
@@ -89,8 +78,8 @@ class ListsItems(Ruled, Struct, frozen=True):
             return self.score(0, "names no expected item", answer)
         right = sum(n == quantity for n, quantity in counts)
         points = right + (len(counts) - right) / 2
-        named, invented = f"{len(counts)} of {len(self.expected)} items", len(given) - len(counts)
-        reason = f"{named}, {right} right quantities, {invented} invented"
+        named = f"{len(counts)} of {len(self.expected)} items"
+        reason = f"{named}, {right} right quantities, {len(given) - len(counts)} invented"
         return self.score(points / max(len(self.expected), len(given)), reason, answer)
 
     def _expected_among(self, given: Sequence[Item]) -> list[tuple[int, int]]:
@@ -105,26 +94,12 @@ class ListsItems(Ruled, Struct, frozen=True):
         return result
 
     def _mean(self, given: Sequence[Item], matches: Matches, answer: str) -> Score:
-        result, right, invented = 0, 0, []
-        for name, quantity in given:
-            match = next(((item, n) for item, n in self.expected if matches(item, name)), None)
-            if match is None:
-                invented.append(name)
-                continue
-            result += 1
-            right += match[1] == quantity
+        pairs = [(quantity, [n for item, n in self.expected if matches(item, name)][:1]) for name, quantity in given]
+        named = sum(bool(wanted) for _, wanted in pairs)
+        right, invented = sum(wanted == [quantity] for quantity, wanted in pairs), len(given) - named
         size = max(len(self.expected), 1)
-        value = min((result / size + right / size + (not invented)) / 3, 1.0)
-        reason = f"{result} of {size} items, {right} right quantities, {len(invented)} invented"
-        return self.score(value, reason, answer)
-
-
-def _is_part_of(expected: str, given: str) -> bool:
-    return expected.lower() in given.lower()
-
-
-def _same_stems(expected: str, given: str) -> bool:
-    return rouge_l(expected, given) == 1.0
+        value = min((named / size + right / size + (not invented)) / 3, 1.0)
+        return self.score(value, f"{named} of {size} items, {right} right quantities, {invented} invented", answer)
 
 
 def _same_words(expected: str, given: str) -> bool:
@@ -154,38 +129,30 @@ def _read_items(answer: str) -> list[Item]:
     alone = [item for value in result if isinstance(value, dict) and (item := _read_entry(value))]
     if len(alone) > 1 and len(alone) == len(result):
         return alone
-    for value in result:
-        if items := _items_of_value(value, 3):
-            return items
+    if items := next(filter(None, (_items_of_value(value, 3) for value in result)), []):
+        return items
     answer = "\n".join(answer.split(" / ")) if answer.count(" / ") > 1 else answer
-    lines = [line for line in answer.splitlines() if not _TAKEN_OFF.search(line)]
+    lines = [line for line in answer.splitlines() if not RE.taken_off.search(line)]
     bulleted = [BULLET.sub("", line) for line in lines if BULLET.match(line)]
-    rows = [" ".join(line.split("|")) for line in lines if _TABLE_ROW.match(line) and _DIGIT.search(line)]
-    matching_sentences = bulleted or rows or [line for line in lines if _PLAIN_LINE.fullmatch(line)]
-    if not matching_sentences:
-        sentences = (text for text in split_sentences(answer.replace(";", ",")) if not _DENIED.search(text.lower()))
-        matching_sentences = [part for text in sentences for part in _counting_parts(text)]
-    return [item for line in matching_sentences if (item := _line_item(line))]
+    rows = [" ".join(line.split("|")) for line in lines if RE.table_row.match(line) and RE.digit.search(line)]
+    listed = bulleted or rows or [line for line in lines if RE.plain_line.fullmatch(line)]
+    if not listed:
+        sentences = (text for text in split_sentences(answer.replace(";", ",")) if not RE.denied.search(text.lower()))
+        listed = [part for text in sentences for part in _counting_parts(text)]
+    return list(filter(None, map(_line_item, listed)))
 
 
 def _counting_parts(text: str) -> list[str]:
     """Return the parts of a sentence that count something; one thing ("a hose") counts beside others."""
-    parts = _IN_PROSE.split(text[max((match.end() for match in _LEAVES.finditer(text)), default=0) :])
-    counted = [part for part in parts if _DIGIT.search(part) or _counts_items(part)]
-    return [part for part in parts if part in counted or (counted and _ONE_THING.search(part))]
-
-
-_LEAVES = lazy_pattern(r"\b(?:leaves|leaving|left with|makes|remaining are)\b")
-_ONE_THING = lazy_pattern(r"\b(?:an?|one) (?:[^\W\d_]+ ){0,2}[^\W\d_]+\s*$", re.IGNORECASE)
-
-
-def _counts_items(part: str) -> bool:
-    return any(word in NUMBERS and word not in ("a", "an") for word in plain_words(part))
+    parts = RE.in_prose.split(text[max((match.end() for match in RE.leaves.finditer(text)), default=0) :])
+    counting = NUMBERS.keys() - {"a", "an"}
+    counted = [part for part in parts if RE.digit.search(part) or not counting.isdisjoint(plain_words(part))]
+    return [part for part in parts if part in counted or (counted and RE.one_thing.search(part))]
 
 
 def _items_of_value(value: Any, depth: int) -> list[Item]:
     if isinstance(value, list):
-        return [item for entry in value if (item := _read_entry(entry))]
+        return list(filter(None, map(_read_entry, value)))
     if not isinstance(value, dict):
         return []
     if one := _read_entry(value):
@@ -215,11 +182,11 @@ def _read_entry(entry: Any) -> Item | None:
 
 def _line_item(line: str) -> Item | None:
     """Read `3 carrots`, `three carrots`, `Carrots: 3`, `Carrot (x3)`; without a number one is meant."""
-    parts = plain_words(_TIMES.sub(" ", casefold_plain(line[:200])))
+    parts = plain_words(RE.times.sub(" ", casefold_plain(line[:200])))
     counted = [part for part in parts if _read_count(part) is not None]
     more = [part for part in counted if part not in ("a", "an")] or counted
     numbers = [n for part in more if (n := _read_count(part)) is not None]
-    if len(set(numbers)) > 1 and _EITHER.search(line):
+    if len(set(numbers)) > 1 and RE.either.search(line):
         numbers = [_UNREADABLE]
     name = " ".join(part for part in parts if _read_count(part) is None and part != "or")
     return (name, numbers[0] if numbers else 1) if name else None
@@ -231,6 +198,6 @@ def _read_count(value: Any) -> int | None:
         return None
     if isinstance(value, (int, float)):
         return int(value) if abs(value) <= _MOST and value == int(value) else None
-    if isinstance(value, str) and (word := _FIRST_WORD.match(value.lower())):
+    if isinstance(value, str) and (word := RE.first_word.match(value.lower())):
         return int(word[1]) if word[1].isdigit() else NUMBERS.get(word[1])
     return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
@@ -11,16 +10,16 @@ from msgspec import Struct
 
 from pytest_ltm._language.clauses import normalize_text, split_sentences
 from pytest_ltm._language.commitment import Mention, asserted_mentions, committed_values, find_mentions, last_word
-from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.proof import prove
 from pytest_ltm._language.recital import recites_messages
 from pytest_ltm._language.refusal import tells_nothing
 from pytest_ltm._language.words import plain_words
 from pytest_ltm._model.score import Check, Scoring
 from pytest_ltm.evaluators._hygiene import day_mentions
-from pytest_ltm.evaluators._rules import LEXICON, Ruled, answer_at
+from pytest_ltm.evaluators._rules import LEXICON, Ruled, answer_at, values_at
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterable, Sequence
 
     from pytest_ltm._model.score import Score
@@ -34,39 +33,16 @@ _GROUPS = {"who said it": (WHO,), "how sure it is": (SURE,), "when it was said":
 _CHOICES = (WHO, SURE)
 # Words of a sentence that nobody repeats by chance.
 _LEAST = 5
-_QUOTED = lazy_pattern(r"\"[^\"\n]*\"|\u201c[^\u201d\n]*\u201d")
+RE = LEXICON.expressions("sources")
 
 # --- Whose words they were.
 
-# What names somebody without saying whose words they were.
-_PROMPTS = LEXICON.pattern("sources prompts")
-_PERSONS = ((AGENT, LEXICON.pattern("sources by agent")), (USER, LEXICON.pattern("sources by user")))
 _ALONE = {"me": AGENT, "i": AGENT, "you": USER}
-_CANNOT_SAY = LEXICON.pattern("sources cannot say")
-_SOMEBODY = LEXICON.pattern("sources somebody")
-_NOT_INVOLVED = LEXICON.expression(r"{sources not involved}", re.IGNORECASE)
-# Where somebody is named beside a person in the conversation, so that it settles on neither.
-_JOINED = LEXICON.expression(r"{sources joined}")
-# What else could have been taken.
-_AGAINST = LEXICON.expression(r"\b{sources against} \w+|\b(?:between|out of|among|from) \w+ (?:and|or) \w+")
-_POSSESSIVE = lazy_pattern(r"(\b(?:the|your|that|a|an) \w+)['\u2019]s?\b", re.IGNORECASE)
 
 # --- How sure they were.
 
-_LEVELS = (
-    (TAKEN_BACK, LEXICON.pattern("sources taken back")),
-    (GUESS, LEXICON.pattern("sources guess")),
-    (CERTAIN, LEXICON.pattern("sources certain")),
-)
-# How sure the agent is of its own answer.
-_OF_ITSELF = LEXICON.pattern("sources of itself")
-_NEVER = LEXICON.expression(r"\b{sources never}\b[^.;:]{0,30}$")
 # So many characters before a word may deny it.
 _NEAR = 50
-_OR = lazy_pattern(r"\b(?:or|either)\b")
-# An answer that may as well say that the agent does not know.
-_SHRUGS = lazy_pattern(r"(?:not|un) ?(?:\w+ )?(?:sure|certain)$")
-_AT_FIRST = LEXICON.pattern("sources at first")
 
 
 class KnowsSources(Ruled, Struct, frozen=True):
@@ -116,27 +92,25 @@ class KnowsSources(Ruled, Struct, frozen=True):
 
     def _earned(self, places: Sequence[int], right: Sequence[bool]) -> float:
         asked = Counter(self.expected[place] for place in places if self.asked[place] in _CHOICES)
+        # who always answers alike is right that often
         free = max(asked.values()) if len(asked) > 1 else 0
         return max(sum(right[place] for place in places) - free, 0) / (len(places) - free)
 
     def _right(self, place: int, answers: Sequence[str]) -> bool | None:
-        kind, expected = self.asked[place], self.expected[place]
-        others = self.others[place] if place < len(self.others) else ()
+        kind, expected, others = self.asked[place], self.expected[place], values_at(self.others, place)
         about = self.picks[place] if place < len(self.picks) else -1
         picked = _chosen_option(answer_at(answers, about), self.others[about]) if about >= 0 else ""
         if kind == PICK or (about >= 0 and not picked):
             return False
+        # what an agent asks back is no answer
         answer = "".join(one for one in split_sentences(answer_at(answers, place)) if not one.rstrip().endswith("?"))
         if recites_messages(answer) or _repeats_message(answer, self.told):
             return False
         if kind == WHEN:
             return prove(answer, day_mentions).answers({day.value for day in day_mentions(normalize_text(expected))})
         if kind == OWN:
-            return (
-                ""
-                if _named_persons(answer) == {USER}
-                else _chosen_option(_blank_out(normalize_text(answer), [_PROMPTS]), self.others[about])
-            ) == picked
+            own = _chosen_option(_blank_out(normalize_text(answer), [RE.prompts]), self.others[about])
+            return ("" if _named_persons(answer) == {USER} else own) == picked
         if kind == NEXT:
             return prove(answer, (expected, *others)).answers(expected)
         return (_how_sure(answer) if kind == SURE else _named_speaker(answer, (expected, *others))) == expected
@@ -144,27 +118,24 @@ class KnowsSources(Ruled, Struct, frozen=True):
 
 def _chosen_option(reply: str, options: Sequence[str]) -> str:
     """Return which of the options a reply takes, "" if none or several."""
-    answer = _blank_out(normalize_text(reply), [_AGAINST])
+    answer = _blank_out(normalize_text(reply), [RE.against])
     texts = committed_values(answer, partial(find_mentions, names=tuple(options)))
     return texts.pop() if len(texts) == 1 else ""
 
 
 def _repeats_message(answer: str, texts: Iterable[str]) -> bool:
     """Tell whether a sentence of an answer, outside quotation marks, is one of the messages'."""
-    nones = {" ".join(plain_words(part)) for part in split_sentences(_QUOTED.sub(" ", answer))}
-    return any(
-        len(part.split()) >= _LEAST and part in nones
-        for text in texts
-        for part in (" ".join(plain_words(one)) for one in split_sentences(text))
-    )
+    nones = {" ".join(plain_words(part)) for part in split_sentences(RE.quoted.sub(" ", answer))}
+    told = (" ".join(plain_words(part)) for text in texts for part in split_sentences(text))
+    return any(len(part.split()) >= _LEAST and part in nones for part in told)
 
 
 def _named_speaker(answer: str, names: Sequence[str]) -> str:
     """Return whose words an answer says they were: one of the names, USER or AGENT; "" if it does not settle."""
     quoted = [name for name in names if name not in (USER, AGENT)]
-    answer = _NOT_INVOLVED.sub(" ", _POSSESSIVE.sub(r"\1", answer)).replace(" - ", ", ")
+    answer = RE.not_involved.sub(" ", RE.possessive.sub(r"\1", answer)).replace(" - ", ", ")
     sources = committed_values(answer, partial(find_mentions, names=quoted))
-    if sources and _JOINED.search(normalize_text(answer)):
+    if sources and RE.joined.search(normalize_text(answer)):
         return ""
     texts = sources or _named_persons(answer)
     return texts.pop() if len(texts) == 1 else ""
@@ -172,18 +143,17 @@ def _named_speaker(answer: str, names: Sequence[str]) -> str:
 
 def _named_persons(answer: str) -> set[str]:
     """Return which of USER and AGENT an answer names as the one who said it."""
-    text = _blank_out(
-        normalize_text(last_word(answer, lambda said: bool(_said_by_mentions(normalize_text(said))))), [_PROMPTS]
-    )
-    if " ".join(plain_words(text)) in _ALONE:
-        return {_ALONE[" ".join(plain_words(text))]}
-    if _SOMEBODY.search(text) or _CANNOT_SAY.search(text):
+    said = last_word(answer, lambda part: bool(_said_by_mentions(normalize_text(part))))
+    text = _blank_out(normalize_text(said), [RE.prompts])
+    if alone := _ALONE.get(" ".join(plain_words(text))):
+        return {alone}
+    if RE.somebody.search(text) or RE.cannot_say.search(text):
         return set()
     return {one.value for one in asserted_mentions(text, _said_by_mentions, formerly=True)}
 
 
 def _said_by_mentions(text: str) -> list[Mention]:
-    return _kind_mentions(text, _PERSONS)
+    return _kind_mentions(text, ((AGENT, RE.by_agent), (USER, RE.by_user)))
 
 
 def _kind_mentions(text: str, kinds: Iterable[tuple[str, re.Pattern[str]]]) -> list[Mention]:
@@ -204,19 +174,16 @@ def _blank_out(text: str, patterns: Iterable[re.Pattern[str]]) -> str:
 
 def _how_sure(answer: str) -> str:
     """Return how sure an answer says that it is; what was taken back is so, whatever it was before."""
-    text = _blank_out(normalize_text(answer), [_OF_ITSELF])
+    text = _blank_out(normalize_text(answer), [RE.of_itself])
+    kinds = (TAKEN_BACK, RE.taken_back), (GUESS, RE.guess), (CERTAIN, RE.certain)
     said = [
-        one for one in _kind_mentions(text, _LEVELS) if not _NEVER.search(text[max(0, one.start - _NEAR) : one.start])
+        one for one in _kind_mentions(text, kinds) if not RE.never.search(text[max(0, one.start - _NEAR) : one.start])
     ]
     levels = {one.value for one in said}
-    rest = _blank_out(text, [pattern for _, pattern in _LEVELS])
-    if (
-        not said
-        or tells_nothing(rest)
-        or _SHRUGS.match(" ".join(plain_words(text)))
-        or (len(levels) > 1 and _OR.search(text))
-    ):
+    rest = _blank_out(text, [pattern for _, pattern in kinds])
+    shrugs = tells_nothing(rest) or RE.shrugs.match(" ".join(plain_words(text)))
+    if not said or shrugs or (len(levels) > 1 and RE.or_word.search(text)):
         return ""
-    if said[-1].value == TAKEN_BACK or (said[0].value == TAKEN_BACK and _AT_FIRST.search(text, said[0].end)):
+    if said[-1].value == TAKEN_BACK or (said[0].value == TAKEN_BACK and RE.at_first.search(text, said[0].end)):
         return TAKEN_BACK
     return levels.pop() if len(levels) == 1 else ""

@@ -11,11 +11,10 @@ from msgspec import Struct
 from pytest_ltm._language.clauses import clause_around, normalize_text, sentence_around
 from pytest_ltm._language.commitment import Mention, is_alternative, is_misspelt, is_retracted, last_word, trim_flood
 from pytest_ltm._language.numbers import DAYS
-from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.recital import enumerates_everything
 from pytest_ltm._language.words import plain_words
 from pytest_ltm._model.score import Check, Score, Scoring
-from pytest_ltm.evaluators._rules import LEXICON, Ruled, last_answer
+from pytest_ltm.evaluators._rules import LEXICON, Ruled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -39,43 +38,37 @@ class DecodesMessages(Ruled, Struct, frozen=True):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the share of messages decoded in the last answer."""
-        answers = self.read(answers)
-        answer = last_answer(answers)
+        answer = self.read_last(answers)
         if self.follows_own_rules:
             return self._ours(answer)
-        checks = tuple(
-            Check(f"decodes {' / '.join(group)}", any(_has_exactly(answer, word) for word in group))
-            for group in self.expected
-        )
+        decoded = [any(_has_exactly(answer, word) for word in group) for group in self.expected]
         ours = {keyword for group in self.expected for keyword in group}
         strange = [word for group in self.others for word in group if word not in ours and _has_exactly(answer, word)]
-        total = sum(check.ok for check in checks)
-        value = max(total - bool(strange), 0) / max(len(checks), 1)
-        reason = f"{total} of {len(checks)} messages decoded"
+        return self._decoded(answer, decoded, strange, min(len(strange), 1))
+
+    def _decoded(self, answer: str, decoded: Sequence[bool], strange: Sequence[str], excess: int) -> Score:
+        labels = [f"decodes {' / '.join(group)}" for group in self.expected]
+        checks = [Check(label, ok) for label, ok in zip(labels, decoded, strict=True)]
+        reason = f"{sum(decoded)} of {len(decoded)} messages decoded"
         reason += f", and {strange[0]!r} of another message" if strange else ""
-        return self.score(value, reason, answer, checks)
+        return self.score(max(sum(decoded) - excess, 0) / max(len(decoded), 1), reason, answer, checks)
 
     def _ours(self, answer: str) -> Score:
+        known = (*self.expected, *self.others)
+
         def tells(text: str) -> bool:
-            return len(self._claimed(_uniform_dates(normalize_text(text)), (*self.expected, *self.others))) >= len(
-                self.expected
-            )
+            return len(self._claimed(_uniform_dates(normalize_text(text)), known)) >= len(self.expected)
 
         if enumerates_everything(answer):
             return self.score(0, "lists things instead of decoding", answer)
-        known = (*self.expected, *self.others)
         text = _uniform_dates(normalize_text(last_word(answer, tells)))
         text = trim_flood(text, lambda part: any(_keyword_mentions(part, group) for group in known), head=0)
         claimed = self._claimed(text, self.expected)
-        checks = tuple(Check(f"decodes {' / '.join(group)}", group[0] in claimed) for group in self.expected)
+        decoded = [group[0] in claimed for group in self.expected]
         ours = {keyword for group in self.expected for keyword in group}
         foreign = [group for group in self.others if not ours & set(group)]
-        strange = [name for name in self._claimed(text, foreign) if name]
-        total = sum(check.ok for check in checks)
-        excess = max(total + len(strange) - len(checks), 0)
-        reason = f"{total} of {len(checks)} messages decoded"
-        reason += f", and {strange[0]!r} of another message" if strange else ""
-        return self.score(max(total - excess, 0) / max(len(checks), 1), reason, answer, checks)
+        strange = list(filter(None, self._claimed(text, foreign)))
+        return self._decoded(answer, decoded, strange, max(sum(decoded) + len(strange) - len(decoded), 0))
 
     def _claimed(self, text: str, groups: Iterable[tuple[str, ...]]) -> dict[str, None]:
         """Return which of some groups a text claims, by their first keywords."""
@@ -92,15 +85,9 @@ class DecodesMessages(Ruled, Struct, frozen=True):
         return claimed
 
 
-_NOT = LEXICON.expression(r"(?:(?<!do )\bnot|\b{spy not})(?: (?:a|an|the|at|on|by|in|to|about))*\s*$")
-_UNTOLD = LEXICON.pattern("spy untold")
-# What may stand between a date and the time of that day, which is not another message.
-_BESIDE = LEXICON.expression(r"\W*(?:{spy beside}\W+){1,6}")
-
-
 def _is_denied(text: str, one: Mention) -> bool:
     before, _ = clause_around(text, one.start, one.end)
-    return _NOT.search(before) is not None or _UNTOLD.search(before) is not None or is_retracted(text, one)
+    return RE.not_word.search(before) is not None or RE.untold.search(before) is not None or is_retracted(text, one)
 
 
 def _is_near(one: Mention, other: Mention) -> bool:
@@ -114,7 +101,7 @@ _MOST = 40
 
 def _is_detail(text: str, one: Mention, known: Iterable[Mention]) -> bool:
     between = (text[min(one.end, other.end) : max(one.start, other.start)] for other in known if _is_near(one, other))
-    return any(_BESIDE.fullmatch(f"{words_between} ") for words_between in between)
+    return any(RE.beside.fullmatch(f"{words_between} ") for words_between in between)
 
 
 def _one_of_two(text: str, one: Mention, rivals: Iterable[Mention]) -> bool:
@@ -123,30 +110,18 @@ def _one_of_two(text: str, one: Mention, rivals: Iterable[Mention]) -> bool:
         return False
     near = [other for other in rivals if other.value != one.value and _is_near(one, other)]
     links = (text[min(one.end, other.end) : max(one.start, other.start)] for other in near)
-    return _TORN.search(sentence_around(text, one.start, one.end)) is not None or any(
-        _OR.fullmatch(link) for link in links
-    )
+    torn = RE.torn.search(sentence_around(text, one.start, one.end)) is not None
+    return torn or any(map(RE.or_word.fullmatch, links))
 
 
-_TORN = LEXICON.pattern("spy torn")
-_OR = lazy_pattern(r"[\W_]*(?:\w+[\W_]+){0,2}or[\W_]+(?:\w+[\W_]+){0,2}")
 # Other ways to say what has that keyword.
 _ALSO = LEXICON.table("spy also")
 _MONTHS = "january february march april may june july august september october november december".split()  # noqa: SIM905
-_MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
-_DAY_MONTH = lazy_pattern(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: day)?(?: of)? {_MONTH}(?![a-z])")
-_MONTH_DAY = lazy_pattern(rf"\b{_MONTH}(?: the)? (\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)")
-_NUMERIC = lazy_pattern(r"\b(\d{1,2})[/.-](\d{1,2})(?:[/.-](?:\d{4}|\d{2}))?(?!\d|[/.-]\d)")
-_HALF_DAY = lazy_pattern(r"\b([ap])\.? ?m\b\.?")
-_CLOCK = lazy_pattern(r"\btwelve at night\b|\bstrikes twelve at night\b|\btwelve oclock at night\b|\b(?:00?|24):00\b")
 _YEAR_MONTHS = 12
 
 
 _DAYS = "|".join(sorted(DAYS, key=len, reverse=True)).replace("-", "[- ]")
-_DAY_IN_WORDS = lazy_pattern(
-    rf"\b(?P<day>{_DAYS})(?= (?:day )?of (?:{'|'.join(_MONTHS)})\b)"
-    rf"|\b(?P<month>{'|'.join(_MONTHS)}) (?:the )?(?P<day1>{_DAYS})\b"
-)
+RE = LEXICON.expressions("spy", days=_DAYS, months="|".join(_MONTHS))
 
 
 def _uniform_dates(text: str) -> str:
@@ -165,23 +140,23 @@ def _uniform_dates(text: str) -> str:
         pairs = [(day, month) for day, month in ((one, other), (other, one)) if 1 <= month <= _YEAR_MONTHS and day]
         return " ".join(f"{day} {_MONTHS[month - 1]}" for day, month in dict.fromkeys(pairs)) or match[0]
 
-    text = _DAY_IN_WORDS.sub(in_digits, text)
-    text = _HALF_DAY.sub(lambda match: f"{match[1]}m", text)
-    text = _CLOCK.sub("midnight", _NUMERIC.sub(numbered, text))
-    text = _DAY_MONTH.sub(lambda match: named(match[1], match[2]), text)
-    return _MONTH_DAY.sub(lambda match: named(match[2], match[1]), text)
+    text = RE.day_in_words.sub(in_digits, text)
+    text = RE.half_day.sub(lambda match: f"{match[1]}m", text)
+    text = RE.clock.sub("midnight", RE.numeric.sub(numbered, text))
+    text = RE.day_month.sub(lambda match: named(match[1], match[2]), text)
+    return RE.month_day.sub(lambda match: named(match[2], match[1]), text)
 
 
 def _keyword_mentions(text: str, group: tuple[str, ...]) -> list[Mention]:
     """Return where a dated text has a keyword of a group: apart, together, in the plural, or misspelt by a letter."""
     forms, single = _keyword_forms(group)
+    # a search for three letters is much faster than one for a hundred alternatives
     told = tuple(form for form in forms if form[:_ROOT].partition(" ")[0] in text)
     mentions = [Mention(*one.span(), group[0]) for one in _forms_pattern(told).finditer(text)] if told else []
     wrong = (one for keyword in single for one in _long_words(text).get(keyword[0], ()) if is_misspelt(one[0], keyword))
     return sorted({*mentions, *(Mention(*one.span(), group[0]) for one in wrong)}, key=lambda one: one.start)[-_MOST:]
 
 
-_LONG_WORDS = lazy_pattern(r"(?<![^\W\d_])[^\W\d_]{5,}")
 _ROOT = 3
 """Letters: what a text must have if it has a keyword that begins so."""
 
@@ -190,7 +165,7 @@ _ROOT = 3
 def _long_words(text: str) -> dict[str, list[re.Match[str]]]:
     """Return the words that may be misspelt by their initials: a misspelt word begins like the one that was meant."""
     words: dict[str, list[re.Match[str]]] = {}
-    for word in _LONG_WORDS.finditer(text):
+    for word in RE.long_words.finditer(text):
         words.setdefault(word[0][0], []).append(word)
     return words
 

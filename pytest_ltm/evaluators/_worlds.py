@@ -12,13 +12,12 @@ from msgspec import Struct
 from pytest_ltm._language.clauses import iter_sentences, normalize_text
 from pytest_ltm._language.commitment import Mention, is_alternative
 from pytest_ltm._language.numbers import write_digits
-from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.proof import prove, tells_nothing_new
 from pytest_ltm._language.quantities import CLOCKS, Quantity, read_quantities
 from pytest_ltm._language.recital import recites_messages
 from pytest_ltm._language.words import plain_words
-from pytest_ltm._model.score import Check, Scoring
-from pytest_ltm.evaluators._rules import LEXICON, Ruled, answer_at
+from pytest_ltm._model.score import Scoring  # noqa: TC001 - the signature of a struct names it
+from pytest_ltm.evaluators._rules import LEXICON, RuleCheck, Ruled, answer_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -26,11 +25,7 @@ if TYPE_CHECKING:
     from pytest_ltm._model.score import Score
 
 
-_SEGMENT = LEXICON.expression(r"[,;:?()\u2013\u2014]|\s-\s|\b{worlds segment}\b")
-# What stands before something that is said of another world, or of the one asked for.
-_CONTRAST = lazy_pattern(r"[;?()]|\b(?:but|while|whilst|whereas|though|although|however|yet)\b")
-# After a clause that begins so, what names no world is said of the one asked for.
-_CONCEDES = LEXICON.expression(r"\W*{worlds concedes}\b")
+RE = LEXICON.expressions("worlds")
 # A sentence of no more words that names a world, and nothing that is so there, says where the next one is.
 _HEADING = 5
 _AWAY = r"\b(?:outside|beyond|away from)(?: of)?(?: (?:your|the|my|that|its|\w+s))* \w+"
@@ -44,25 +39,11 @@ _INVENTED = (
     r"\b(?:fiction(?:al)?|stor(?:y|ies)|made[- ]up|imaginary|invented|your (?:world|tale|version|book)s?|yours|inside|"
     r"there(?! (?:is|are|was|were|s|would|will)\b))\b"
 )
-_NOT = LEXICON.expression(r"{worlds not}")
-# After this it is said of the world that was named, whatever stands before its name: "unlike real cats, which".
-_WHERE = lazy_pattern(r"(?: \w+){0,3},? (?:where|which|who|that)\b")
-# Before the name of a world it only compares: "they bark like real dogs".
-_LIKE = lazy_pattern(r"\blike(?: \w+){0,3} $")
 # So many characters around the name of a world say how it is meant.
 _NEAR = 60
 # So many characters at the end of an answer are read: what it settles on stands there.
 _LONGEST = 20_000
-# Elsewhere an answer that speaks of somebody's cat speaks of somebody else; here the questions are about cats.
-_THE_ANIMALS = lazy_pattern(r"\b(?:your|my|his|her|their|the|a|another) (?:\w+ )?(?:cat|dog)s?\b")
-# What somebody tells of a change: "from mooing to barking".
-_FROM_TO = lazy_pattern(r"\bfrom [\w ]{1,30}?\bto\b")
-_FIRST = lazy_pattern(r"\bfirst(?= (?:said|told|wrote|had|made|it was|they|you)\b)")
-_ASKS_BACK = lazy_pattern(r"(?:(?<=[.!?\n])|^)\s*(?:did|do|does|have|has|was|were|is|are)\b[^.!?\n]{0,200}\?")
-_BOUND_BEFORE = lazy_pattern(r"\b(?:at (?:least|most)|(?:more|less|fewer) than|up to) $")
-_BOUND_AFTER = lazy_pattern(r"(?: \w+)? or (?:more|less|fewer)\b")
-_TAG = lazy_pattern(r"\(([^()\n]{1,40})\)")
-_ITEM = lazy_pattern(r"^[ \t]*\d[.)] ", re.MULTILINE)
+_INSIDE, _OUTSIDE = "right of invented worlds", "right of the real world"
 
 
 class KeepsWorldsApart(Ruled, Struct, frozen=True):
@@ -87,19 +68,14 @@ class KeepsWorldsApart(Ruled, Struct, frozen=True):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the product of both shares; a missing answer counts as wrong."""
-        answers = self.read(answers)
-        inside: list[Check] = []
-        outside: list[Check] = []
-        missed = ""
+        return self.score_product((_INSIDE, _OUTSIDE), self._rows(self.read(answers)))
+
+    def _rows(self, answers: Sequence[str]) -> Iterator[tuple[str, RuleCheck]]:
         for place, (expected, others, realm) in enumerate(zip(self.expected, self.others, self.realms, strict=True)):
             answer = answer_at(answers, place)
+            label = f"{expected.partition('|')[0]!r} in {realm.partition('|')[0] or 'the real world'}"
             ok = _says_of_world(answer, expected, others, realm, self.frames)
-            where = realm.partition("|")[0] or "the real world"
-            (inside if realm else outside).append(
-                Check(f"{expected.partition('|')[0]!r} in {where}", ok is True, ok is None)
-            )
-            missed = missed if ok else missed or answer
-        return self.score_product({"right of invented worlds": inside, "right of the real world": outside}, missed)
+            yield _INSIDE if realm else _OUTSIDE, RuleCheck(label, answer, ok)
 
 
 def _says_of_world(answer: str, expected: str, others: Sequence[str], realm: str, frames: Sequence[str]) -> bool | None:
@@ -112,19 +88,16 @@ def _says_of_world(answer: str, expected: str, others: Sequence[str], realm: str
         find = partial(_value_mentions, patterns={value: _any_spelling(value) for value in (expected, *others)})
     named = {frame: rf"\b(?:{_any_spelling(frame)})s?\b" for frame in frames}
     rest = [pattern for frame, pattern in named.items() if frame != realm]
-    if realm:
-        this, other = f"{named[realm]}|{_INVENTED}", "|".join([_REAL, *rest])
-    else:
-        this, other = _REAL, "|".join([_INVENTED, *rest])
-    marks = partial(_world_marks, this=this, other=other)
+    this, other = (f"{named[realm]}|{_INVENTED}", _REAL) if realm else (_REAL, _INVENTED)
+    marks = partial(_world_marks, this=this, other="|".join([other, *rest]))
     said = answer[-_LONGEST:].replace("_", " ")
-    text = write_digits(normalize_text(_ITEM.sub("", said) if len(_ITEM.findall(said)) > 1 else said))
-    for pattern, instead in ((_THE_ANIMALS, "they"), (_FROM_TO, "to"), (_FIRST, "formerly"), (_ASKS_BACK, " ")):
+    text = write_digits(normalize_text(RE.item.sub("", said) if len(RE.item.findall(said)) > 1 else said))
+    for pattern, instead in ((RE.the_animals, "they"), (RE.from_to, "to"), (RE.first, "formerly"), (RE.asks_back, " ")):
         text = pattern.sub(instead, text)
-    text = re.sub(
-        rf"\b({_any_spelling(expected)})\W+or\W+(?:{_any_spelling(expected)})\b", r"\1", text
-    )  # two words for the same
-    text = _TAG.sub(lambda result: result[0] if find(result[1]) or not marks(result[1]) else f" {result[1]} ", text)
+    same = _any_spelling(expected)
+    text = re.sub(rf"\b({same})\W+or\W+(?:{same})\b", r"\1", text)  # two words for the same
+    text = RE.tag.sub(lambda result: result[0] if find(result[1]) or not marks(result[1]) else f" {result[1]} ", text)
+    # blanks keep the places of all else
     for one in _other_world_mentions(text, find(text), marks(text)):
         text = text[: one.start] + " " * (one.end - one.start) + text[one.end :]
     return prove(text, find).answers(expected)
@@ -156,7 +129,7 @@ def _counted_numbers(text: str, counted: str) -> list[Mention]:
 
 def _is_bound(text: str, one: Quantity) -> bool:
     before, after = text[max(0, one.start - _NEAR) : one.start], text[one.end : one.end + _NEAR]
-    return _BOUND_BEFORE.search(before) is not None or _BOUND_AFTER.match(after) is not None
+    return RE.bound_before.search(before) is not None or RE.bound_after.match(after) is not None
 
 
 # --- Of which world something is said.
@@ -171,13 +144,12 @@ def _world_marks(text: str, this: str, other: str) -> list[Mark]:
     match = list[Mark]()
     for pattern, here in ((this, True), (other, False)):
         for spot in re.finditer(pattern, text):
-            if any(start < spot.start() < end for start, end in away):
-                continue  # "outside your novel"
             before = text[max(0, spot.start() - _NEAR) : spot.start()]
-            if _LIKE.search(before):
+            # "outside your novel"
+            if RE.like.search(before) or any(start < spot.start() < end for start, end in away):
                 continue
-            turned = _NOT.search(before)
-            told = _WHERE.match(text[spot.end() : spot.end() + _NEAR])
+            turned = RE.not_word.search(before)
+            told = RE.where.match(text[spot.end() : spot.end() + _NEAR])
             match.append((spot.start(), here is not (turned is not None and told is None)))
     return sorted(match)
 
@@ -199,8 +171,8 @@ def _in_sentence(
 ) -> Iterator[Mention]:
     """Yield the mentions of a sentence that are about another world."""
     start, end = span
-    cuts = [start, *(start + cut.end() for cut in _SEGMENT.finditer(text[start:end])), end]
-    here, last, concedes = default, start, _CONCEDES.match(text[start:end]) is not None
+    cuts = [start, *(start + cut.end() for cut in RE.segment.finditer(text[start:end])), end]
+    here, last, concedes = default, start, RE.concedes.match(text[start:end]) is not None
     lead: bool | None = None  # of what stands before, and says nothing but where
     for begin, stop in itertools.pairwise(cuts):
         own = _marks_within(marks, begin, stop)
@@ -216,7 +188,7 @@ def _in_sentence(
                 here = lead
             elif trail:
                 here = trail[0]
-            elif concedes or _CONTRAST.search(text[last : one.start]):
+            elif concedes or RE.contrast.search(text[last : one.start]):
                 here = default
             if not here:
                 yield one
@@ -230,9 +202,6 @@ def _marks_within(marks: Sequence[Mark], begin: int, stop: int) -> list[bool]:
 
 # --- Invented languages: one word that nobody told, made of parts that were.
 
-_JOINED = lazy_pattern(r"(?<=[^\W_])[-\u2010\u2011\u00b7](?=[^\W_])")
-_SUM = lazy_pattern(r"(?<![^\W_])(?:[^\W_]{1,60}-?\s{0,4}\+\s{0,4})+-?[^\W_]+")
-_WORD = lazy_pattern(r"(?<![^\W_])[^\W_]{1,60}(?![^\W_])")
 # A word that has so many letters in a row of the expected one is another form of it, or of a part of it.
 _ALIKE = 5
 
@@ -257,40 +226,37 @@ class SpeaksLanguage(Ruled, Struct, frozen=True):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the share, or the product of both; a missing answer counts as wrong."""
-        answers = self.read(answers)
-        said, left = list[Check](), list[Check]()
-        missed = ""
+        return self.score_product(("forms are right", "rightly left open"), self._rows(self.read(answers)))
+
+    def _rows(self, answers: Sequence[str]) -> Iterator[tuple[str, RuleCheck]]:
         for place, form in enumerate(self.expected):
             answer = answer_at(answers, place)
-            ok = self.settles_on(answer, form) if form else self._leaves(answer, self.forms[place])
-            label = f"says {form!r}" if form else f"has nothing to say in answer {place + 1}"
-            (said if form else left).append(Check(label, ok is True, ok is None))
-            missed = missed if ok else missed or answer
-        return self.score_product({"forms are right": said, "rightly left open": left}, missed)
+            if form:
+                yield "forms are right", RuleCheck(f"says {form!r}", answer, self.settles_on(answer, form))
+            else:
+                label = f"has nothing to say in answer {place + 1}"
+                yield "rightly left open", RuleCheck(label, answer, self._leaves(answer, self.forms[place]))
 
     def settles_on(self, answer: str, form: str) -> bool | None:
         """Tell whether an answer settles on a form."""
-        known = (*self.told, *self.expected)
-        return prove(_join_parts(answer), partial(_form_mentions, form=form.casefold(), told=known)).answers(
-            form.casefold()
-        )
+        find = partial(_form_mentions, form=form.casefold(), told=(*self.told, *self.expected))
+        return prove(_join_parts(answer), find).answers(form.casefold())
 
     def _leaves(self, answer: str, form: str) -> bool | None:
         text = normalize_text(_join_parts(answer))
-        if _form_mentions(text, form=form.casefold(), told=self.told):
-            return False
-        return tells_nothing_new(text)
+        tells = _form_mentions(text, form=form.casefold(), told=self.told)
+        return False if tells else tells_nothing_new(text)
 
 
 def _join_parts(answer: str) -> str:
-    return _SUM.sub(" ", _JOINED.sub("", answer))
+    return RE.sum.sub(" ", RE.joined.sub("", answer))
 
 
 def _form_mentions(text: str, *, form: str, told: Sequence[str]) -> list[Mention]:
     """Return where a text has the form or others like it, without those that only lead to it."""
-    mentions = [
-        Mention(*one.span(), one[0].casefold()) for one in _WORD.finditer(text) if _is_alike(one[0].casefold(), form)
-    ]
+    parts = [form[place : place + _ALIKE] for place in range(len(form) - _ALIKE + 1)]
+    words = [Mention(*one.span(), one[0].casefold()) for one in RE.word.finditer(text)]
+    mentions = [one for one in words if any(part in one.value for part in parts)]
     return [one for one in mentions if not _leads_to_form(one.value, form, told) or is_alternative(text, one)]
 
 
@@ -298,7 +264,3 @@ def _leads_to_form(word: str, form: str, texts: Sequence[str]) -> bool:
     """Tell whether a word is only on the way to the form: it was told, or is the form without some of its parts."""
     shorter = any(form.startswith(word[:cut]) and form.endswith(word[cut:]) for cut in range(len(word) + 1))
     return word != form and (word in texts or (shorter and len(word) < len(form)))
-
-
-def _is_alike(word: str, form: str) -> bool:
-    return any(form[place : place + _ALIKE] in word for place in range(len(form) - _ALIKE + 1))

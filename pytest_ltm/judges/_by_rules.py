@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pytest_ltm._language.lexicon import Lexicon
 from pytest_ltm._language.numbers import COUNTS
-from pytest_ltm._language.words import content_of, phrase_pattern, plain_words
+from pytest_ltm._language.words import content_of, plain_words
 from pytest_ltm.datasets.locomo.strict import strict_verdict
 from pytest_ltm.evaluators import Menu, RecallsJoke, orders_drink
 
@@ -18,18 +19,8 @@ if TYPE_CHECKING:
 
 # The share of the right answer's own words that an answer must have.
 _ENOUGH = 0.75
-_DECLINES = phrase_pattern(
-    "(?:dont|do not|didnt|did not|cant|cannot|couldnt|not able to|unable to) (?:\\w+ ){0,2}"
-    "(?:know|recall|remember|find|tell|say|have|see|help|answer)",
-    "(?:no|any) (?:idea|memory|record|information|mention)",
-    "not (?:sure|certain|told|mentioned)",
-    "(?:never|havent|have not) (?:told|mentioned|said|shared)",
-    "im sorry|i am sorry|sorry",
-    "didnt (?:tell|mention|say)",
-)
-_DENIES = phrase_pattern(
-    "not", "isnt", "wasnt", "never", "no longer", "instead of", "rather than", "doesnt", "didnt", "wont"
-)
+LEXICON = Lexicon(__package__)
+RE = LEXICON.expressions("judges")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +47,13 @@ class RulesJudge:
 def _grade_answer(parts: Mapping[str, str]) -> bool:
     reference, answer = _content_stems(parts["reference"]), _content_stems(parts["answer"])
     own = (reference - _content_stems(parts["question"])) or reference
-    declines = _DECLINES.search(" ".join(plain_words(parts["answer"]))) is not None
-    if _DECLINES.search(" ".join(plain_words(parts["reference"]))):
+    declines = RE.declines.search(" ".join(plain_words(parts["answer"]))) is not None
+    if RE.declines.search(" ".join(plain_words(parts["reference"]))):
         return declines
-    denies = _count_denials(parts["answer"]) > _count_denials(parts["reference"])
+    denials = {part: len(RE.denies.findall(" ".join(plain_words(parts[part])))) for part in ("answer", "reference")}
     numbers = {word for word in own if word.isdigit()}
-    return not declines and not denies and numbers <= answer and len(own & answer) >= len(own) * _ENOUGH
+    names_it = numbers <= answer and len(own & answer) >= len(own) * _ENOUGH
+    return names_it and not declines and denials["answer"] <= denials["reference"]
 
 
 def _grade_joke(parts: Mapping[str, str]) -> bool:
@@ -81,7 +73,3 @@ def _listed_lines(lines: str) -> tuple[str, ...]:
 def _content_stems(text: str) -> frozenset[str]:
     """Return the stems of the words that carry meaning, numbers as digits."""
     return content_of(str(COUNTS.get(word, word)) for word in plain_words(text))
-
-
-def _count_denials(text: str) -> int:
-    return len(_DENIES.findall(" ".join(plain_words(text))))

@@ -63,6 +63,7 @@ class JudgeModelClient:
             try:
                 messages, extras = self._request(question)
                 answer = self._completions.complete(messages, **extras)
+                # a cut reply may lack its grade: who reads it should know why
                 text = answer.text + CUT if answer.was_cut else answer.text
                 return Reply(text, _request_usage(answer.used, messages, answer.text))
             except Exception as error:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import tempfile
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -86,6 +87,7 @@ class JudgeCache:
         return self.folder / key[:2] / f"{key[2:]}.json"
 
 
+@dataclass(kw_only=True, slots=True)
 class JudgeConnection:
     """Asks the judge for the examples of one conversation.
 
@@ -96,33 +98,28 @@ class JudgeConnection:
     between; `asks_anew`: also those that are not on record.
     """
 
-    def __init__(
-        self,
-        call: Callable[[Inquiry], Reply],
-        *,
-        configuration: Mapping[str, Any] | None,
-        cache: JudgeCache | None,
-        journal: Journal,
-        timings: Timings,
-        trial: str,
-        votes: int,
-        tariff: Tariff | None = None,
-        account: Account | None = None,
-        recalled: Recalled = lambda _kind, _example, _inquiry: None,
-        checks: HiddenChecks | None = None,
-        asks_anew: bool = True,
-    ) -> None:
-        self._checks, self._asks_anew = checks, asks_anew
-        self._configuration, self._cache, self._recalled = configuration, cache, recalled
-        self._journal, self._timings = journal, timings
-        self._trial, self._votes = trial, votes
-        self._buy = BudgetedCaller(call, "judge", journal, tariff=tariff, account=account)
-        self.spent: dict[str, ModelUse] = {}
-        """By example."""
+    call: Callable[[Inquiry], Reply] = field(kw_only=False)
+    configuration: Mapping[str, Any] | None
+    cache: JudgeCache | None
+    journal: Journal
+    timings: Timings
+    trial: str
+    votes: int
+    tariff: Tariff | None = None
+    account: Account | None = None
+    recalled: Recalled = lambda _kind, _example, _inquiry: None
+    checks: HiddenChecks | None = None
+    asks_anew: bool = True
+    spent: dict[str, ModelUse] = field(init=False, default_factory=dict)
+    """By example."""
+    _buy: BudgetedCaller = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._buy = BudgetedCaller(self.call, "judge", self.journal, tariff=self.tariff, account=self.account)
 
     def handle(self, example: str) -> LtmJudge:
         """Return the judge as one example sees it."""
-        return LtmJudge(partial(self._ask, example), votes=self._votes)
+        return LtmJudge(partial(self._ask, example), votes=self.votes)
 
     def told_of(self, example: str) -> dict[str, Any]:
         """Return what an example's result says about the judge."""
@@ -135,45 +132,41 @@ class JudgeConnection:
     def check(self, known: KnownAnswer) -> None:
         """Ask the judge about a known answer, unless a recorded conversation goes on without; faults count nothing."""
         inquiry = known.inquiry
-        recorded = self._journal.upcoming(events.JudgeChecked) or self._recalled(events.JudgeChecked, "", inquiry)
-        if recorded is None and (self._journal.replaying or not self._asks_anew):
+        recorded = self.journal.upcoming(events.JudgeChecked) or self.recalled(events.JudgeChecked, "", inquiry)
+        if recorded is None and (self.journal.replaying or not self.asks_anew):
             return
         with suppress(JudgeError):
             on_record(
-                events.JudgeChecked, inquiry, partial(self._asked, "", inquiry), journal=self._journal,
+                events.JudgeChecked, inquiry, partial(self._asked, "", inquiry), journal=self.journal,
                 recorded=recorded, error=JudgeError, **to_builtins(known),
             )  # fmt: skip
 
     def _ask(self, example: str, inquiry: Inquiry) -> str:
-        if self._checks is not None and inquiry.vote == 0:
-            for known in self._checks.before(inquiry):
+        if self.checks is not None and inquiry.vote == 0:
+            for known in self.checks.before(inquiry):
                 self.check(known)
         reply = on_record(
-            events.JudgeAsked, inquiry, partial(self._asked, example, inquiry), example=example, journal=self._journal,
-            recorded=self._journal.upcoming(events.JudgeAsked) or self._recalled(events.JudgeAsked, example, inquiry),
+            events.JudgeAsked, inquiry, partial(self._asked, example, inquiry), example=example, journal=self.journal,
+            recorded=self.journal.upcoming(events.JudgeAsked) or self.recalled(events.JudgeAsked, example, inquiry),
             error=JudgeError,
         )  # fmt: skip
         self.spent.setdefault(example, ModelUse()).add(reply, self._buy.tariff.cost(reply))
         return reply.text
 
     def _asked(self, example: str, inquiry: Inquiry) -> Reply:
-        key = "" if self._configuration is None else content_key(self._configuration, inquiry, self._trial)
-        cache = self._cache if key else None
+        key = "" if self.configuration is None else content_key(self.configuration, inquiry, self.trial)
+        cache = self.cache if key else None
         kept = cache.find(key) if cache is not None else None
         began = stopwatch_seconds()
         reply = self._buy(inquiry) if kept is None else kept
-        self._timings.write(
+        self.timings.write(
             JudgeTime(
-                example=example,
-                vote=inquiry.vote,
-                remembered=kept is not None,
-                seconds=round(stopwatch_seconds() - began, 6),
-                usage=reply.usage,
-                cost_usd=reply.cost_usd,
+                example=example, vote=inquiry.vote, remembered=kept is not None,
+                seconds=round(stopwatch_seconds() - began, 6), usage=reply.usage, cost_usd=reply.cost_usd,
                 lost=None if kept is not None else self._buy.lost,
             )
-        )
+        )  # fmt: skip
         readable = not isinstance(parse_grade(reply.text, inquiry.grades), Unscored)
         if cache is not None and kept is None and readable:  # a hiccup must not last
-            cache.store_reply(key, reply, prompt=f"{inquiry.prompt}/{inquiry.version}", judge=self._configuration)
+            cache.store_reply(key, reply, prompt=f"{inquiry.prompt}/{inquiry.version}", judge=self.configuration)
         return reply

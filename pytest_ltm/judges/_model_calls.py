@@ -62,6 +62,7 @@ class ModelCaller:
         retries: Retries | None = None,
         retried: Callable[[Failed], object] = lambda _: None,
     ) -> None:
+        # connections of a client belong to the event loop of their thread
         self._model = asked.own_client() if isinstance(asked, JudgeModelClient) and own_thread() is not None else asked
         self._door = ForeignCaller(
             who, error=error, callee=self._model, timeout=timeout, fatal=(*fatal, GeneratorExit), retries=retries,

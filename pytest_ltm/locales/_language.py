@@ -45,78 +45,46 @@ CODES = ("en", *sorted(path.parent.name for path in Path(__file__).parent.glob("
 
 
 class Language:
-    """What scenarios, filler and the embedded reader ask of a language."""
+    """What scenarios, filler and the embedded reader ask of a language; this one is English, and others override it."""
 
-    code: str
+    code = "en"
 
     @property
     def name(self) -> str:
         """What it is called in English."""
-        raise NotImplementedError
+        return "English"
 
     @property
     def filler(self) -> Mapping[str, Any]:
         """What fillers say, as `filler.yml` has it."""
-        raise NotImplementedError
-
-    def find_text(self, part: str, english: T) -> T:
-        """Return what it has for a part of a scenario's texts, such as `colours.first`; KeyError if it has none."""
-        raise NotImplementedError
-
-    def phrase(self, part: str, english: str, **slots: object) -> str:
-        """Return what it has for a part of a text, filled in; a Word where that has several forms."""
-        raise NotImplementedError
-
-    def word(self, english: str) -> str:
-        """Return how it says an English word of the scenarios: a Word, or the English one where it has none."""
-        raise NotImplementedError
-
-    def message(self, english: str) -> str:
-        """Return how it says a whole message, such as that which ends a scenario; the English one if it has none."""
-        raise NotImplementedError
-
-    def reply(self, english: str) -> str:
-        """Return how the embedded reader says a set phrase; the English one if it has none."""
-        raise NotImplementedError
-
-    def meaning(self, text: str, known: Sequence[str] = ()) -> str:
-        """Return a text in English words, as far as they matter to the rules; what is `known` stays as it is."""
-        raise NotImplementedError
-
-    def __repr__(self) -> str:
-        return f"<language {self.code}>"
-
-
-class English(Language):
-    """Texts are those of the scenarios themselves, and words mean what they are."""
-
-    code = "en"
-    name = "English"
-    filler: Mapping[str, Any] = {}
+        return {}
 
     def find_text(self, part: str, english: T) -> T:  # noqa: ARG002 - looked up by other languages
-        """Return the English."""
+        """Return what it has for a part of a scenario's texts, such as `colours.first`; KeyError if it has none."""
         return english
 
-    def phrase(self, part: str, english: str, **slots: object) -> str:  # noqa: ARG002
-        """Return the English, filled in."""
+    def phrase(self, part: str, english: str, **slots: object) -> str:  # noqa: ARG002 - as above
+        """Return what it has for a part of a text, filled in; a Word where that has several forms."""
         return english.format(**slots)
 
     def word(self, english: str) -> str:
-        """Return the English."""
+        """Return how it says an English word of the scenarios: a Word, or the English one where it has none."""
         return english
 
     def message(self, english: str) -> str:
-        """Return the English."""
+        """Return how it says a whole message, such as that which ends a scenario; the English one if it has none."""
         return english
 
     def reply(self, english: str) -> str:
-        """Return the English."""
+        """Return how the embedded reader says a set phrase; the English one if it has none."""
         return english
 
-    def meaning(self, text: str, known: Sequence[str] = ()) -> str:  # noqa: ARG002
-        """Return the text."""
+    def meaning(self, text: str, known: Sequence[str] = ()) -> str:  # noqa: ARG002 - as above
+        """Return a text in English words, as far as they matter to the rules; what is `known` stays as it is."""
         return text
+
+    def __repr__(self) -> str:
+        return f"<language {self.code}>"
 
 
 class PackagedLanguage(Language):
@@ -179,9 +147,13 @@ class PackagedLanguage(Language):
 
     @cached_property
     def _words(self) -> Mapping[str, Word]:
-        """Return by English word how it is said."""
-        kinds = self._meanings["words"].values()
-        return {english: _parse_word(forms) for words in kinds for english, forms in words.items()}
+        """Return by English word how it is said: of a form with several ways to say it, the first."""
+        pairs = [pair for words in self._meanings["words"].values() for pair in words.items()]
+        named = {english: forms if isinstance(forms, dict) else {"said": forms} for english, forms in pairs}
+        return {
+            english: make_word({name: _split_ways(said)[0] for name, said in forms.items()})
+            for english, forms in named.items()
+        }
 
     @cached_property
     def _gloss(self) -> Gloss:
@@ -190,9 +162,8 @@ class PackagedLanguage(Language):
         words |= dict(pair for words in kinds.values() for one in words.items() for pair in _word_meanings(*one))
         spelling = [(pattern, whole) for pattern, whole in self._meanings.get("spelling", ())]
         spelled = Gloss({}, {}, (), spelling=spelling).spell_out
-        parts = {kind: spelled(_pattern_alternatives(words)) for kind, words in kinds.items()} | self._meanings.get(
-            "parts", {}
-        )
+        parts = {kind: spelled(_pattern_alternatives(words)) for kind, words in kinds.items()}
+        parts |= self._meanings.get("parts", {})
         rules = [(_fill_pattern(pattern, parts), english) for pattern, english in self._meanings["rules"]]
         return Gloss(words, self._meanings["phrases"], rules, self._meanings.get("endings", "").split(), spelling)
 
@@ -204,12 +175,6 @@ def _read_texts(path: Path) -> Mapping[str, Any]:
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     fields: Mapping[str, Any] = yaml.load(path.read_bytes(), Loader=loader)  # noqa: S506 - makes nothing but texts
     return fields
-
-
-def _parse_word(forms: Any) -> Word:
-    """Return a word, of which each form may be said in several ways: the first is taken."""
-    named = forms if isinstance(forms, dict) else {"said": forms}
-    return make_word({name: _split_ways(said)[0] for name, said in named.items()})
 
 
 def _split_ways(text: str) -> list[str]:
@@ -235,7 +200,7 @@ def _fill_pattern(pattern: str, parts: Mapping[str, str]) -> str:
     return pattern
 
 
-ENGLISH = English()
+ENGLISH = Language()
 
 
 @cache

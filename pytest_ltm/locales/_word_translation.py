@@ -53,7 +53,7 @@ class Gloss:
             apart = " " if _CJK.search(one) else ""
             result = re.escape(one) if apart else rf"\b{re.escape(one)}\b"
             text = re.sub(f"{result}(?![^{_OPEN}]*{_CLOSE})", f"{apart}{_OPEN}{one}{_CLOSE}{apart}", text)
-        return _SPACES.sub("", self._meant(text)).strip(" ") if self._longest else self._meant(text)
+        return _SPACES.sub("", self._meant(text)).strip(" ") if self._of_characters else self._meant(text)
 
     def spell_out(self, text: str) -> str:
         """Return the text with what is drawn together written out, such as `de le` for `du`."""
@@ -77,7 +77,7 @@ class Gloss:
         return f"{_OPEN}{kept}{_CLOSE}"
 
     def _worded(self, text: str) -> str:
-        text = _CJK.sub(lambda match: self._characters(match[0]), text) if self._longest else text
+        text = _CJK.sub(self._read_characters, text) if self._of_characters else text
         text = text.translate(_PUNCTUATION) if not text.isascii() else text
         spots = [match.span() for match in _WORD.finditer(text)]
         parts, end, place = [], 0, 0
@@ -103,23 +103,12 @@ class Gloss:
         return (word.removesuffix(ending) for ending in self._endings if word.endswith(ending))
 
     @cached_property
-    def _longest(self) -> int:
-        """How many characters the longest phrase of characters has; 0 where there is none."""
-        return max((len(phrase) for phrase in self._phrases if _CJK.match(phrase)), default=0)
+    def _of_characters(self) -> re.Pattern[str] | None:
+        """Any phrase of characters, the longest first; None where there is none."""
+        phrases = sorted(filter(_CJK.fullmatch, self._phrases), key=len, reverse=True)
+        return re.compile(f"({'|'.join(phrases)})") if phrases else None
 
-    def _characters(self, text: str) -> str:
-        parts, place, unknown = [], 0, ""
-        while place < len(text):
-            sizes = range(min(self._longest, len(text) - place), 0, -1)
-            size = next((size for size in sizes if text[place : place + size] in self._phrases), 0)
-            if not size:
-                unknown += text[place]
-                place += 1
-                continue
-            parts += [unknown] if unknown else []
-            unknown = ""
-            english = self._phrases[text[place : place + size]]
-            parts += [english] if english else []
-            place += size
-        parts += [unknown] if unknown else []
-        return f" {' '.join(parts)} "
+    def _read_characters(self, match: re.Match[str]) -> str:
+        # what is known stands between what is not
+        parts = self._of_characters.split(match[0]) if self._of_characters else [match[0]]
+        return f" {' '.join(filter(None, (self._phrases.get(part, part) for part in parts)))} "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -75,11 +75,8 @@ def find_user_model(model: Any, *, base: Path | None = None) -> Any:
     `base` is where modules are looked for that are not on `sys.path`.
     """
     if not isinstance(model, str):
-        return (
-            ScriptedUser(tuple(model))
-            if isinstance(model, Sequence)
-            else adapt_judge(model, f"user {name_of(model)!r}")
-        )
+        is_script = isinstance(model, Sequence)
+        return ScriptedUser(tuple(model)) if is_script else adapt_judge(model, f"user {name_of(model)!r}")
     name = name_of(model)
     if names_model(model):
         return make_client(model, "user")
@@ -87,6 +84,7 @@ def find_user_model(model: Any, *, base: Path | None = None) -> Any:
     return adapt_judge(path.resolve(base), f"user {name!r}")
 
 
+@dataclass(kw_only=True, slots=True)
 class UserConnection:
     """Asks the models of simulated users for the examples of one conversation.
 
@@ -95,30 +93,20 @@ class UserConnection:
     does not say.
     """
 
-    def __init__(
-        self,
-        open: Callable[[Any, str], BudgetedCaller],  # noqa: A002 - what it does
-        *,
-        journal: Journal,
-        timings: Timings,
-        seed_of: Callable[[str], int],
-        tariff_of: Callable[[str], Tariff] = lambda _: Tariff(),
-        recalled: Recalled = lambda _example, _question: None,
-    ) -> None:
-        self._open, self._recalled, self._seed_of, self._tariff_of = open, recalled, seed_of, tariff_of
-        self._journal, self._timings = journal, timings
-        self._opened: dict[object, tuple[object, BudgetedCaller]] = {}
-        """By spec, or by the identity of a model given as an object, which is kept with it."""
-        self.spent: dict[str, ModelUse] = {}
-        """By example."""
+    open: Callable[[Any, str], BudgetedCaller] = field(kw_only=False)
+    journal: Journal
+    timings: Timings
+    seed_of: Callable[[str], int]
+    tariff_of: Callable[[str], Tariff] = lambda _: Tariff()
+    recalled: Recalled = lambda _example, _question: None
+    spent: dict[str, ModelUse] = field(init=False, default_factory=dict)
+    """By example."""
+    _opened: dict[object, tuple[object, BudgetedCaller]] = field(init=False, default_factory=dict)
+    """By spec, or by the identity of a model given as an object, which is kept with it."""
 
     def handle(self, example: str) -> Callable[[object], Callable[[UserQuestion], str]]:
         """Return what answers for the users of one example: given a model, it returns how that is asked."""
-
-        def asking(model: object) -> Callable[[UserQuestion], str]:
-            return partial(self._ask, example, model, name_of(model))
-
-        return asking
+        return lambda model: partial(self._ask, example, model, name_of(model))
 
     def told_of(self, example: str) -> dict[str, Any]:
         """Return what an example's result says about its users."""
@@ -130,31 +118,27 @@ class UserConnection:
             purchase.close()
 
     def _ask(self, example: str, model: object, name: str, question: UserQuestion) -> str:
-        question = replace(question, seed=self._seed_of(example))
+        question = replace(question, seed=self.seed_of(example))
         reply = on_record(
-            events.UserModelAsked,
-            question,
-            partial(self._bought, example, model, name, question),
-            journal=self._journal,
-            recorded=self._journal.upcoming(events.UserModelAsked) or self._recalled(example, question),
-            error=UserError,
-            example=example,
-            model=name,
-        )
+            events.UserModelAsked, question, partial(self._bought, example, model, name, question),
+            recorded=self.journal.upcoming(events.UserModelAsked) or self.recalled(example, question),
+            journal=self.journal, error=UserError, example=example, model=name,
+        )  # fmt: skip
         if name != SCRIPTED:
-            self.spent.setdefault(example, ModelUse()).add(reply, self._tariff_of(name).cost(reply))
+            self.spent.setdefault(example, ModelUse()).add(reply, self.tariff_of(name).cost(reply))
         return reply.text
 
     def _bought(self, example: str, model: object, name: str, question: UserQuestion) -> Reply:
+        # objects need not be hashable; the model is kept, so no other gets its id
         key = model if isinstance(model, str) else id(model)
         if key not in self._opened:
-            self._opened[key] = model, self._open(model, name)
+            self._opened[key] = model, self.open(model, name)
         purchase = self._opened[key][1]
         began = stopwatch_seconds()
         reply = purchase(question)
         if name == SCRIPTED:
             return reply
-        self._timings.write(
+        self.timings.write(
             UserTime(
                 example=example, model=name, seconds=round(stopwatch_seconds() - began, 6), usage=reply.usage,
                 cost_usd=reply.cost_usd, lost=purchase.lost,

@@ -31,14 +31,14 @@ def test_a_share_of_nothing_is_nothing_and_full_marks_show_no_answer() -> None:
 
 
 def test_a_product_needs_something_of_each_part() -> None:
-    right, wrong = Check("a", ok=True), Check("b", ok=False)
+    right, wrong = RuleCheck("a", "Hm.", ok=True), RuleCheck("b", "Hm.", ok=False)
 
     assert _product({"one": [right, wrong], "other": [right, right, right, wrong]}) == (3 / 8, 3 / 8)
     assert _product({"one": [right], "other": [wrong]}) == (0, 0)
 
 
 def test_open_parts_of_a_product_count_as_missed_below_and_as_passed_above() -> None:
-    right, wrong, unproven = Check("a", ok=True), Check("b", ok=False), Check("c", ok=False, open=True)
+    right, wrong, unproven = (RuleCheck("a", "Hm.", ok=ok) for ok in (True, False, None))
 
     assert _product({"one": [right, unproven], "other": [right, wrong]}) == (1 / 4, 1 / 2)
     assert _product({"one": [unproven], "other": [wrong]}) == (0, 0)
@@ -53,8 +53,8 @@ def test_open_parts_of_a_share_count_as_missed_below_and_as_passed_above() -> No
     assert score.reason == "1 of 3 right, 1 neither proven nor refuted"
 
 
-def _product(parts: Mapping[str, Sequence[Check]]) -> tuple[float, float]:
-    score = Brief("current").score_product(parts, "Hm.")
+def _product(parts: Mapping[str, Sequence[RuleCheck]]) -> tuple[float, float]:
+    score = Brief("current").score_product([*parts], [(name, row) for name, rows in parts.items() for row in rows])
     return score.value, score.upper
 
 
@@ -73,7 +73,7 @@ def test_published_rules_leave_nothing_open() -> None:
         published = Brief(scoring)
         for score in (
             published.share(parts, "{ok} of {of} right"),
-            published.score_product({"one": [unproven]}, "Hm."),
+            published.score_product(["one"], [("one", RuleCheck("c", "Hm.", ok=None))]),
             published.standing_in(Score(0.0, "", (unproven,), left_open=1.0)),
         ):
             assert isinstance(score, Score)

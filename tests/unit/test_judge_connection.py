@@ -133,7 +133,7 @@ def test_a_judge_that_does_not_tell_what_its_replies_depend_on_is_always_asked(t
     judge = Counting()
     for name in ("1.jsonl", "2.jsonl"):
         setting = Setting(tmp_path, judge, journal=name)
-        setting.connection._configuration = None
+        setting.connection.configuration = None
         setting.asks()
     assert judge.calls == 4
     assert not (tmp_path / "judge-cache").exists()

@@ -6,7 +6,7 @@ import sys
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from pytest_ltm._language.overlap import _import_stemmer
+from pytest_ltm._language.overlap import _make_stemmer
 from pytest_ltm._model import transcript
 from pytest_ltm._model.transcript import Exchange, LongExchange, TextFile, Transcript
 from pytest_ltm._storage.clock import START
@@ -80,6 +80,6 @@ def test_an_agent_of_a_vast_state_is_told_again_what_it_was_told(monkeypatch: py
 
 
 def test_the_stemmer_leaves_the_rest_of_nltk_to_whoever_imports_it() -> None:
-    stemmer = _import_stemmer().PorterStemmer()
+    stemmer = _make_stemmer.__wrapped__()
     assert stemmer.stem("organizations") == "organ"
     assert "nltk" not in sys.modules or hasattr(sys.modules["nltk"], "word_tokenize")

@@ -52,10 +52,8 @@ _NAMED = Ruling("yes", "names the amount")
 _AMONG = Ruling("unscored", "names the amount among others")
 _OFF_THE_MOST = Ruling("unscored", "is one day off what is accepted at most")
 _OTHER_KIND = Ruling("unscored", "names no amount of this kind")
-_OR = re.compile(r"\bor\b|^\s*[-\u2013]\s*$")
-_AFTER_NUMBERS = re.compile(r"[^\d\s-].*", re.DOTALL)
+RE = LEXICON.expressions("amounts")
 _CONTRARIES = [(frozenset(one.split(", ")), frozenset(others)) for one, others in LEXICON.table("contraries").items()]
-_COMPARES = re.compile(r"\b(?:\w+er|more|less)\b(.*)\bthan\b(.*)")
 
 
 def amount_ruling(gold: Gold, question: str, end: str, *, forgiving: bool) -> Ruling:
@@ -76,38 +74,29 @@ def amount_ruling(gold: Gold, question: str, end: str, *, forgiving: bool) -> Ru
         named = _ruling_on_amount(gold, question, text, answer)
         return Ruling("unscored", "says that it cannot tell, and names it") if doubts else named
     if not held:
-        return _ruling_on_rejection(set(stances.values()))
-    aside = holds_amounts(gold.amounts, said) and not holds_amounts(
-        gold.amounts, [one for one in every if one not in said]
-    )
+        worst = min(stances.values(), key=lambda stance: (stance not in FINAL, stance))
+        return Ruling("no" if worst in FINAL else "unscored", f"names an amount, and {worst}")
+    unsaid = [one for one in every if one not in said]
+    aside = holds_amounts(gold.amounts, said) and not holds_amounts(gold.amounts, unsaid)
     left_open = any(why == OPEN and holds_amounts(gold.amounts, [one]) for one, why in stances.items())
     settles = len(distinct_amounts(answer)) == 1 and aside and len(end) <= SHORT and not left_open
-    spans = any(_spans_amount(pair, one) for pair in amount_ranges(text, said) for (one, *_) in gold.amounts)
+    spans = any(
+        {first.unit, last.unit} <= {one.unit, ""} and first.value <= one.value <= last.value
+        for first, last in amount_ranges(text, said)
+        for (one, *_) in gold.amounts
+    )
     if spans and not hit:
         return Ruling("no", "names a range")
     return _near_miss(gold, answer, ambiguous=spans or (hit and not settles), forgiving=forgiving)
-
-
-def _ruling_on_rejection(stances: set[str]) -> Ruling:
-    worst = sorted(stances & FINAL) or sorted(stances)
-    return Ruling("no" if worst[0] in FINAL else "unscored", f"names an amount, and {worst[0]}")
 
 
 def _no_amount(gold: Gold, end: str, every: Sequence[Quantity]) -> Ruling:
     """Return the ruling on an answer without an amount of the kind that is expected; "one" alone counts nothing."""
     if refuses_answer(end) or (every and refuses_answer(write_digits(end))):
         return CANNOT_TELL
-    vague = (
-        not every and len(end) <= MAX_BRIEF_ANSWER and all(one.value != 1 for parts in gold.amounts for one in parts)
-    )
-    vague = vague and not any(word in DAY_ORDINALS for word in plain_words(end))
+    vague = not every and len(end) <= MAX_BRIEF_ANSWER and DAY_ORDINALS.keys().isdisjoint(plain_words(end))
+    vague = vague and all(one.value != 1 for parts in gold.amounts for one in parts)
     return Ruling("no", "names no amount") if vague else _OTHER_KIND
-
-
-def _spans_amount(pair: tuple[Quantity, Quantity], one: Quantity) -> bool:
-    """Return whether an amount lies in a range of its unit."""
-    first, last = pair
-    return {first.unit, last.unit} <= {one.unit, ""} and first.value <= one.value <= last.value
 
 
 def _ruling_on_amount(gold: Gold, question: str, text: str, answer: Sequence[Quantity]) -> Ruling:
@@ -119,11 +108,11 @@ def _ruling_on_amount(gold: Gold, question: str, text: str, answer: Sequence[Qua
     sure = HEDGED.search(gold.whole) or not any(map(HEDGED.search, around))
     wanted = write_digits(gold.texts[0])
     if in_range(wanted, read_quantities(wanted)):
-        repeated = phrase_positions(text, _AFTER_NUMBERS.sub("", wanted) or wanted)
+        repeated = phrase_positions(text, RE.after_numbers.sub("", wanted) or wanted)
         return _NAMED if sure and repeated else Ruling("unscored", "names the two amounts, perhaps of another range")
     pairs = [pair for pair in amount_ranges(text, hits) if not all(holds_amounts(gold.amounts, [one]) for one in pair)]
     pairs = [pair for pair in pairs if not (pair[1].unit == "%" and pair[0].value * 100 == pair[1].value)]
-    if len(text) <= SHORT and any(_OR.search(text[one.end : other.start]) for one, other in pairs):
+    if len(text) <= SHORT and any(RE.or_word.search(text[one.end : other.start]) for one, other in pairs):
         return Ruling("no", SEVERAL)
     if not sure or in_range(text, hits):
         return Ruling("unscored", "names the amount within a range, or hedged")
@@ -137,16 +126,13 @@ def _ruling_on_amount(gold: Gold, question: str, text: str, answer: Sequence[Qua
 def is_turned(question: str, text: str) -> bool:
     """Return whether a sentence compares the other way round than the question, or another text: younger for older."""
     asked, said = set(plain_words(question)), set(plain_words(text))
-    return any(
-        asked & one and not asked & other and said & other and not said & one
-        for pair in _CONTRARIES
-        for one, other in (pair, pair[::-1])
-    )
+    pairs = (*_CONTRARIES, *(pair[::-1] for pair in _CONTRARIES))
+    return any(asked & one and not asked & other and said & other and not said & one for one, other in pairs)
 
 
 def _is_exchanged(question: str, text: str) -> bool:
     """Return whether a sentence has the two things that the question compares in each other's place."""
-    asked = _COMPARES.search(normalize_text(question))
+    asked = RE.compares.search(normalize_text(question))
     if asked is None:
         return False
     first, second = content_stems(asked[1]), content_stems(asked[2])
@@ -173,15 +159,6 @@ def _near_miss(gold: Gold, pool: Sequence[Quantity], *, ambiguous: bool, forgivi
 
 # --- Times with their year: all parts that are stated must agree.
 
-_DOUBT = re.compile(r"\b(?:maybe|perhaps|probably|unclear|not sure|could be|might|or|either)\b", re.IGNORECASE)
-_TIME_OR = re.compile(r"\b(?:or|either)\b", re.IGNORECASE)
-# What makes a date after it the day on which something was told.
-_TOLD = LEXICON.expression(r"\b{times told}\b[^.;]{0,30}$")
-_SO = LEXICON.expression(r"{times so}")
-# An answer with its explanation behind it: "2018: ...".
-_OPENING = re.compile(r"\W*[^:;.!?\n\u2013\u2014]{3,40}[:;\u2013\u2014]\s")
-# Words of a time that was perhaps not understood.
-_UNREAD = LEXICON.pattern("times unread")
 _ABOUT_A_WEEK, _MOST_DAYS = 8, 5
 """A stretch of at most so many days is a week: it is the same if it shares so many days."""
 _PARTS = frozenset(
@@ -210,9 +187,9 @@ def time_ruling(expected: Readings, gold: str, reply: str) -> Ruling:
     held = [(one, at) for one, at in every if why_not_standing(text, at, at, known=gold) != DENIED]
     if not held:
         return Ruling("no", DENIED)
-    own = [(one, at) for one, at in held if not _TOLD.search(text[max(0, at - 60) : at])] or held
-    marks = [match.end() for match in _SO.finditer(text)]
-    opening = _OPENING.match(text)
+    own = [(one, at) for one, at in held if not RE.told.search(text[max(0, at - 60) : at])] or held
+    marks = [match.end() for match in RE.so.finditer(text)]
+    opening = RE.opening.match(text)
     concluded = [one for one, at in own if marks and at >= marks[-1]]
     if opening and len(first := [one for one, at in held if at < opening.end()]) == 1:
         concluded = first
@@ -224,18 +201,16 @@ def _ruling_on_times(expected: Readings, times: Sequence[Readings], every: Seque
     right = [one for one in times if all(_fits_within(reading, expected) for reading in one)]
     others = [one for one in times if one not in right]
     if right and all(whole.lies_within(one) for other in others for one in other for whole in expected[:1]):
-        doubt = _DOUBT.search(text)
+        doubt = RE.doubt.search(text)
         return Ruling("unscored", "names the time, and doubts") if doubt else Ruling("yes", "names the time")
     if right:
-        return Ruling("no", SEVERAL) if _TIME_OR.search(text) else Ruling("unscored", "names the time among others")
-    if any(
-        _fits_within(reading, expected) for one in (*times, *every[: len(every) * (times != every)]) for reading in one
-    ):
+        return Ruling("no", SEVERAL) if RE.time_or.search(text) else Ruling("unscored", "names the time among others")
+    if any(_fits_within(reading, expected) for one in (*times, *every) for reading in one):
         return Ruling("unscored", "names the time on the way, or in figures that can be read in two ways")
     met = [one for other in times for one in other if any(one.shared(whole) for whole in expected)]
     if not met:
         return Ruling("no", "names another time")
-    if all(whole.lies_within(one) for one in met for whole in expected) and not _UNREAD.search(casefold_plain(text)):
+    if all(whole.lies_within(one) for one in met for whole in expected) and not RE.unread.search(casefold_plain(text)):
         return Ruling("no", "names the time less exactly")
     return Ruling("unscored", "names a time that is partly right")
 
@@ -253,13 +228,9 @@ def _without_year(expected: Readings, gold: str, text: str) -> Ruling:
     times = yearless_dates(text, expected[0].first.year) if not re.search(r"\b(?:19|20)\d\d\b", text) else []
     if times and not any(one.shared(whole) for one in times for whole in expected):
         return Ruling("no", "names another time")
-    if times and not any(_fits_within(one, expected) for one in times) and not _UNREAD.search(casefold_plain(text)):
+    if times and not any(_fits_within(one, expected) for one in times) and not RE.unread.search(casefold_plain(text)):
         return Ruling("no", "names the time less exactly")
-    if (
-        times
-        or re.search(r"\d", text)
-        or any(one.unit != "time" for one in read_quantities(text))
-        or content_stems(gold) & content_stems(text)
-    ):
+    figures = re.search(r"\d", text) or any(one.unit != "time" for one in read_quantities(text))
+    if times or figures or content_stems(gold) & content_stems(text):
         return Ruling("unscored", "names no time with its year")
     return Ruling("no", "names no date")

@@ -30,12 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 
-_ALSO = LEXICON.expression(r"{gold also}", re.IGNORECASE)
-_ASIDE = re.compile(r"\s*\((?:or )?([^()]{1,60})\)\s*\.?$")
-_ORDERED = LEXICON.expression(r"\b{gold ordered}\b.*\b(?:then|followed by|lastly|finally|and)\b", re.IGNORECASE)
-_ORDER_ASKED = re.compile(r"\b(?:order of|(?:the|what|which|in|correct|chronological) order)\b")
-PER = re.compile(r"\W*(?:a|per|each|every|1 time a) (hour|day|night|week|month|year)\b")
-_DIGITS = re.compile(r"[\d.,:]+[a-z%]*")
+RE = LEXICON.expressions("gold")
 _METRICS = frozenset(
     word_stem(word)
     for word in (
@@ -67,10 +62,10 @@ class Gold:
 def read_gold(answer: str, question: str) -> Gold:
     """Return what a gold answer asks of an answer to the question."""
     main, also = answer.strip(), ""
-    if match := _ALSO.search(main):
+    if match := RE.also.search(main):
         main, also = main[: match.start()], match[0]
     texts: tuple[str, ...] = (main,)
-    if (match := _ASIDE.search(main)) and "(" not in main[: match.start()]:
+    if (match := RE.aside.search(main)) and "(" not in main[: match.start()]:
         texts = (main[: match.start()], match[1])
     texts = tuple(text for text in texts if text.strip()) or (answer,)
     first = plain_words(texts[0])[:1]
@@ -80,27 +75,28 @@ def read_gold(answer: str, question: str) -> Gold:
     if amounts and not _other_words(texts[0], question):
         extra = tuple((one,) for one in _plain_amounts(also))
         return Gold(answer.strip(), texts, "amount", (*amounts, *extra))
-    ordered = _ORDERED.search(main) or _ORDER_ASKED.search(question.lower())
+    # an order is asked for, or only the expected answer has one
+    ordered = RE.ordered.search(main) or RE.order_asked.search(question.lower())
     return Gold(answer.strip(), texts, "order" if ordered else "phrase", amounts)
 
 
 def _plain_amounts(text: str) -> list[Quantity]:
     quantities = read_quantities(text)
     lengths = [one for one in quantities if one.unit == "minutes"]
-    prices = [one for one in quantities if one.unit in CURRENCIES and PER.match(write_digits(text), one.end)]
+    prices = [one for one in quantities if one.unit in CURRENCIES and RE.per.match(write_digits(text), one.end)]
     return lengths or (prices if len(quantities) == 2 and prices else quantities)
 
 
 def _in_units_asked(amounts: list[Quantity], question: str) -> list[Quantity]:
     """Return the amounts, a bare number alone with the unit that the question asks for: how many miles."""
-    asked = _COUNTED.search(question.lower())
+    asked = RE.counted.search(question.lower())
     unit = next(filter(None, map(unit_of, asked[1].split())), "") if asked else ""
     return [replace(one, unit=unit) for one in amounts] if len(amounts) == 1 and not amounts[0].unit else amounts
 
 
 def _other_words(text: str, question: str) -> frozenset[str]:
     """Return the stems of a gold answer that are neither amounts nor taken from the question."""
-    named = [word for word in plain_words(write_digits(text)) if not _DIGITS.fullmatch(word)]
+    named = [word for word in plain_words(write_digits(text)) if not RE.digits.fullmatch(word)]
     return frozenset(content_of(named) if named else ()) - content_stems(question) - _METRICS
 
 
@@ -137,19 +133,10 @@ def rule_by_value(gold: str, text: str) -> Ruling | None:
     return Ruling("no", "has another sign") if differs_in_sign(text, gold) else None
 
 
-# Words by which an answer does not commit itself.
-HEDGED = LEXICON.pattern("gold hedged", re.IGNORECASE)
+HEDGED = LEXICON.expression("gold hedged")
 
 # --- Which of the amounts in an answer are what it answers: of the kind that is asked for, in bold, or the total.
 
-_BOLD = re.compile(r"\*\*([^*]+)\*\*")
-_BETWEEN = re.compile(r"\s*(?:-|\u2013|to|or)\s*")
-_COUNTED = LEXICON.expression(r"\bhow (?:many|much) ((?:[\w'-]+ ){1,4}?){gold counted}\b")
-_FINAL_BEFORE = LEXICON.expression(r"{gold final before}[^=;.(\n\d]{0,60}$")
-_FINAL_AFTER = LEXICON.expression(r"[^.,;\n\d]{0,25}\b{gold final after}\b")
-_LABEL = re.compile(r"\b(session|step|round|option|question|part|chat|page|no\.?|number)s? ?#?$|#$")
-# What a calculation comes to, at the end.
-_RESULT = re.compile(r"= [\d.,]+\W*")
 # So many characters before "from 9 to 12" may say that it is a change, not a range.
 _AGO = 30
 _YEARS = range(1900, 2100)
@@ -162,24 +149,18 @@ def answering_quantities(gold: Gold, question: str, end: str, text: str) -> list
     """
     every = read_quantities(text)
     units = {one.unit for parts in gold.amounts for one in parts}
-    whole = [
-        one for one in every if not any(_is_part(one, other) for other in every) and not _is_label(question, text, one)
-    ]
+    lengths = [one for one in every if one.unit == "minutes"]
+    parts_of = [one for one in every if any(one.unit != "minutes" and of.start <= one.start < of.end for of in lengths)]
+    whole = [one for one in every if one not in parts_of and not _is_label(question, text, one)]
     same = [one for one in whole if "" in units or any(is_comparable(one.unit, unit) for unit in units)]
     bare = [one for one in whole if not one.unit]
-    pool = [*same, *(one for one in bare if _RESULT.fullmatch(text, one.start - 2))] if same else bare
+    pool = [*same, *(one for one in bare if RE.result.fullmatch(text, one.start - 2))] if same else bare
     if not any(_is_year(one) for parts in gold.amounts for one in parts):
         pool = [one for one in pool if not _is_year(one)] or pool
     if len(gold.amounts[0]) == 1:
         pool = _counted_numbers(question, text, pool) if units == {""} else _measured_amounts(question, text, pool)
-    bold = {(one.value, one.unit) for part in _BOLD.findall(end) for one in read_quantities(part)}
+    bold = {(one.value, one.unit) for part in RE.bold.findall(end) for one in read_quantities(part)}
     return [one for one in pool if (one.value, one.unit) in bold] or pool
-
-
-_ASIDE_BEFORE = LEXICON.expression(r"{gold aside before}")
-# What is said of another time, of an aim, or besides.
-_ASIDE_AFTER = LEXICON.expression(r"{gold aside after}")
-_BRACKETS = re.compile(r"\([^()]*\)")
 
 
 def settled_amounts(text: str, held: Sequence[Quantity], *, known: str) -> Sequence[Quantity]:
@@ -190,18 +171,15 @@ def settled_amounts(text: str, held: Sequence[Quantity], *, known: str) -> Seque
     if len(distinct_amounts(held)) <= 1:
         return held
     held = _asked_line(text, held, known)
-    inside = [match.span() for match in _BRACKETS.finditer(text)]
+    inside = [match.span() for match in RE.brackets.finditer(text)]
     bare = [one for one in held if not any(start < one.start < end for start, end in inside)] or held
     plain = [one for one in bare if not _is_aside(text, one, known)] or bare
-    marked = [one for one in plain if _is_final(text, one)]
+    totals = [one for one in held if _is_final(text, one)]
+    marked = [one for one in plain if one in totals]
     if len(distinct_amounts(marked)) == 1:
         return marked
-    if (
-        len(distinct_amounts(plain)) > 1
-        and len(distinct_amounts(totals := [one for one in held if _is_final(text, one)])) == 1
-    ):
-        return totals
-    return plain
+    settles = len(distinct_amounts(plain)) == 1 or len(distinct_amounts(totals)) != 1
+    return plain if settles else totals
 
 
 def _asked_line(text: str, held: Sequence[Quantity], known: str) -> Sequence[Quantity]:
@@ -220,30 +198,25 @@ def _asked_line(text: str, held: Sequence[Quantity], known: str) -> Sequence[Qua
 
 def is_at_another_rate(text: str, one: Quantity, known: str) -> bool:
     """Return whether an amount is of another time than the one that is asked for: per year, not per month."""
-    asked, result = PER.findall(write_digits(known)), PER.match(text, one.end)
+    asked, result = RE.per.findall(write_digits(known)), RE.per.match(text, one.end)
     return bool(asked) and result is not None and result[1] not in asked
 
 
 def _is_aside(text: str, one: Quantity, known: str) -> bool:
     before, after = text[max(0, one.start - 60) : one.start], text[one.end : one.end + 50]
-    if is_at_another_rate(text, one, known):
-        return True
-    for result in (_ASIDE_BEFORE.search(before), _ASIDE_AFTER.match(after)):
-        if result and not any(word in known for word in plain_words(result[0])[:1]):
-            return True
-    return False
+    asides = filter(None, (RE.aside_before.search(before), RE.aside_after.match(after)))
+    beginnings = (plain_words(aside[0])[:1] for aside in asides)
+    return is_at_another_rate(text, one, known) or not all(any(word in known for word in some) for some in beginnings)
 
 
 def amount_ranges(text: str, pool: Sequence[Quantity]) -> Iterator[tuple[Quantity, Quantity]]:
     """Yield the two ends of each range, or choice of two, that one of the amounts belongs to."""
     ordered = sorted(read_quantities(text), key=lambda one: one.start)
     for one, other in pairwise(ordered):
-        if one not in pool and other not in pool:
-            continue
-        if CHANGED.search(text[max(0, one.start - _AGO) : one.start]):
+        if (one not in pool and other not in pool) or CHANGED.search(text[max(0, one.start - _AGO) : one.start]):
             continue
         between = text[: one.start].endswith("between ")
-        if between or (one.end <= other.start and _BETWEEN.fullmatch(text[one.end : other.start])):
+        if between or (one.end <= other.start and RE.between.fullmatch(text[one.end : other.start])):
             yield one, other
 
 
@@ -257,35 +230,30 @@ def _counted_numbers(question: str, text: str, pool: Sequence[Quantity]) -> list
 
     Where it asks for a unit ("how many miles"), numbers with another unit are none.
     """
-    counted = _COUNTED.search(question.lower())
+    counted = RE.counted.search(question.lower())
     if counted is None:
         return list(pool)
     asked = counted[1].split()
-    word = next((word for word in asked if unit_of(word)), asked[-1])
-    if unit := unit_of(word):
+    if unit := next(filter(None, map(unit_of, asked)), ""):
         return [one for one in pool if not one.unit or is_comparable(one.unit, unit)]
+    thing = word_stem(asked[-1])
     bare = [one for one in pool if not one.unit]
-    things = [one for one in bare if word_stem(word) in _next_stems(text, one) or _is_final(text, one)]
-    # Where a text speaks of only one such thing: "one" alone counts nothing.
-    thing = word_stem(word)
+    things = [one for one in bare if thing in _next_stems(text, one) or _is_final(text, one)]
+    # where a text speaks of only one such thing: "one" alone counts nothing
     matches = re.finditer(rf"\b(?:only|just) (?:one|a single) (?:\w+ ){{0,2}}{re.escape(thing)}", text)
     return [*things, *[Quantity(1, "", one.start(), one.end()) for one in matches]] or bare
 
 
 def _measured_amounts(question: str, text: str, pool: Sequence[Quantity]) -> list[Quantity]:
     """Return the amounts of the thing that the question asks for, 500 g of flour, where there are any; else all."""
-    counted = _COUNTED.search(question.lower())
+    counted = RE.counted.search(question.lower())
     thing = word_stem(counted[1].split()[-1]) if counted else ""
     return [one for one in pool if thing in _next_stems(text, one)] or list(pool)
 
 
 def _is_final(text: str, one: Quantity) -> bool:
     before, after = text[max(0, one.start - 80) : one.start], text[one.end : one.end + 40]
-    return _FINAL_BEFORE.search(before) is not None or _FINAL_AFTER.match(after) is not None
-
-
-def _is_part(one: Quantity, other: Quantity) -> bool:
-    return one.unit != other.unit == "minutes" and other.start <= one.start < other.end
+    return RE.final_before.search(before) is not None or RE.final_after.match(after) is not None
 
 
 def _is_year(one: Quantity) -> bool:
@@ -294,7 +262,7 @@ def _is_year(one: Quantity) -> bool:
 
 def _is_label(question: str, text: str, one: Quantity) -> bool:
     """Return whether a bare number only names one of several things: session 4; not where the question asks for it."""
-    match = None if one.unit else _LABEL.search(text[max(0, one.start - 12) : one.start])
+    match = None if one.unit else RE.label.search(text[max(0, one.start - 12) : one.start])
     return match is not None and not (match[1] and match[1] in question.lower())
 
 

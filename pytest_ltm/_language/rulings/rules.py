@@ -38,21 +38,18 @@ if TYPE_CHECKING:
     from pytest_ltm._language.rulings.gold import Gold
 
 
-# How an answer asks the user for the facts that it would need.
-_WANTS_FACTS = LEXICON.pattern("rules wants facts")
-_SUPPOSED = re.compile(r"\b(?:assuming|supposing|presuming)\b[^.;!?]*", re.IGNORECASE)
-_BUT_NOT = re.compile(r"\b(?:but|not|never|\w+n't)\b(?!.*\b(?:but|not|never|\w+n't)\b)")
+RE = LEXICON.expressions("rules")
 
 
 def abstention_ruling(hypothesis: str, question: str, explained: str) -> Ruling:
     """Return the ruling on an answer to a question that cannot be answered; `explained`: the file's reason why."""
-    end = _SUPPOSED.sub("", concluding_part(hypothesis))
+    end = RE.supposed.sub("", concluding_part(hypothesis))
     refused = refuses_answer(end)
     if refused or denies_asked(end, _missing_stems(question, explained)):
         if goes_on_to_guess(end) or (not refused and turns_to_other(end)):
             return Ruling("unscored", "refuses, and guesses")
         return Ruling("yes", "says that it cannot be known")
-    if _WANTS_FACTS.search(casefold_plain(end)):
+    if RE.wants_facts.search(casefold_plain(end)):
         return Ruling("yes", "asks for what it was not told")
     if len(hypothesis) > SHORT or refuses_answer(hypothesis):
         return Ruling("unscored", "refuses on the way and answers in the end, or tells no end")
@@ -65,7 +62,7 @@ def _missing_stems(question: str, explained: str) -> frozenset[str]:
     """Return the stems of what the question takes for granted, and the file says is missing."""
     asked = content_stems(question)
     known = casefold_plain(explained)
-    match = _BUT_NOT.search(known)
+    match = RE.but_not.search(known)
     if match is None:
         return asked
     missing = asked & content_stems(known[match.end() :])
@@ -75,21 +72,12 @@ def _missing_stems(question: str, explained: str) -> frozenset[str]:
 # --- Questions that offer two things: which one an answer names, alone, as the first, or as before the other.
 
 RIGHT, WRONG = Ruling("yes", "names the right one of the two"), Ruling("no", "names the wrong one of the two")
-_CHOICE = re.compile(r"(?:,|:)\s*(?:was it |is it )?([^,:]+?),? or ([^,:]+?)\?*\s*$")
-_FIRST = re.compile(r"\b(?:first|earlier|earliest)\b")
-_LAST = re.compile(r"\b(?:last|later|latest|most recently|more recently|second)\b")
-_CLAUSES = re.compile(r"[,;:()\u2013\u2014]|\b(?:and|but|while|whereas|then)\b")
-_BEFORE = re.compile(r"\b(?:before|prior to|earlier than|ahead of|precede[sd]?|and then|then|followed by|and later)\b")
-_AFTER = re.compile(r"\b(?:after(?! that| this| which)|following|later than|subsequent to)\b")
-_OPENING = re.compile(r"^\W*(before|prior to|after|following)\b([^,]*),(.*)")
-_OPENS_WITH = re.compile(r"^\W*(?:\w+ ){0,3}\w+(?=\s*(?:[,.;:(\u2013\u2014]|$))")
-_EITHER = re.compile(r"\beither\b.*\bor\b|\bone of (?:the two|them)\b|\b(?:too close|at the same time|same day)\b")
 _SOME, _ANY = 0.5, 0.01
 
 
 def options_of(question: str) -> tuple[frozenset[str], frozenset[str]] | None:
     """Return what tells the two things apart that a question offers: stems of their words; None if it offers none."""
-    match = _CHOICE.search(question)
+    match = RE.choice.search(question)
     if match is None:
         return None
     first, second = content_stems(match[1]), content_stems(match[2])
@@ -106,12 +94,10 @@ def choice_ruling(gold: Gold, question: str, end: str, *, refused: bool) -> Ruli
         return Ruling("unscored", "it is not clear which of the two is expected")
     right, wrong = options if marks[0] > marks[1] else options[::-1]
     named, opening = _names_one(right, wrong, end), _first_named(right, wrong, end)
-    if named is None and _EITHER.search(normalize_text(end)):
+    if named is None and RE.either.search(normalize_text(end)):
         return Ruling("no", SEVERAL)
     if refused:
-        return (
-            CANNOT_TELL if not _shared_part(right, content_stems(end)) else Ruling("unscored", "names it, and doubts")
-        )
+        return _DOUBTS if _shared_part(right, content_stems(end)) else CANNOT_TELL
     ordered = set(_order_winners(right, wrong, question, end))
     winners: set[bool | None] = {opening} if opening is not None else {*ordered} or {named}
     if len(winners) > 1:
@@ -122,7 +108,7 @@ def choice_ruling(gold: Gold, question: str, end: str, *, refused: bool) -> Ruli
 
 def _first_named(right: frozenset[str], wrong: frozenset[str], end: str) -> bool | None:
     """Return which thing an answer names before anything else: "Pottery: you went in May"; None if neither."""
-    match = _OPENS_WITH.match(normalize_text(end))
+    match = RE.opens_with.match(normalize_text(end))
     return _names_one(right, wrong, match[0]) if match and content_stems(match[0]) <= right | wrong else None
 
 
@@ -142,46 +128,38 @@ def _shared_part(option: frozenset[str], texts: frozenset[str]) -> float:
 def _order_winners(right: frozenset[str], wrong: frozenset[str], question: str, end: str) -> Iterator[bool]:
     """Yield, for each sentence that puts the two in an order, whether the right one is the one that is asked for."""
     asked = normalize_text(question)
-    wants_first = bool(_FIRST.search(asked))
-    if wants_first == bool(_LAST.search(asked)):
+    wants_first = bool(RE.first.search(asked))
+    if wants_first == bool(RE.last.search(asked)):
         return
-    for part in split_sentences(normalize_text(end)):
-        earlier = _is_earlier(right, wrong, part)
-        if earlier is not None:
-            yield earlier == wants_first
+    order = (_is_earlier(right, wrong, part) for part in split_sentences(normalize_text(end)))
+    yield from (earlier == wants_first for earlier in order if earlier is not None)
 
 
 def _is_earlier(right: frozenset[str], wrong: frozenset[str], sentence: str) -> bool | None:
     """Return whether a sentence says that the right thing came before the wrong one; None if it says nothing of it."""
-    if opening := _OPENING.match(sentence):
+    if opening := RE.opening.match(sentence):
         return _order_of_pair(right, wrong, opening[2], opening[3], swapped=opening[1] in ("before", "prior to"))
-    for pattern, swapped in ((_BEFORE, False), (_AFTER, True)):
+    for pattern, swapped in ((RE.before, False), (RE.after, True)):
         for match in pattern.finditer(sentence):
-            ordered = _order_of_pair(
-                right, wrong, sentence[: match.start()], _CLAUSES.split(sentence[match.end() :])[0], swapped=swapped
-            )
-            if ordered is not None:
+            before, after = sentence[: match.start()], RE.clauses.split(sentence[match.end() :])[0]
+            if (ordered := _order_of_pair(right, wrong, before, after, swapped=swapped)) is not None:
                 return ordered
-    for clause in _CLAUSES.split(sentence):
+    for clause in RE.clauses.split(sentence):
         named = _names_one(right, wrong, clause, least=_ANY)
-        if named is not None and (_FIRST.search(clause) or _LAST.search(clause)):
-            return named if _FIRST.search(clause) else not named
+        if named is not None and (RE.first.search(clause) or RE.last.search(clause)):
+            return named if RE.first.search(clause) else not named
     return None
 
 
 def _order_of_pair(right: frozenset[str], wrong: frozenset[str], left: str, rest: str, *, swapped: bool) -> bool | None:
     """Return whether the right thing is left of a word of order, and the wrong one behind it; None if neither is so."""
-    stems = [content_stems(part) for part in (left, rest)]
-    leans = [
-        bool(_shared_part(right, stem)) - bool(_shared_part(wrong, stem)) for stem in stems
-    ]  # 1: only the right one's words
+    # 1: only the right one's words
+    leans = [bool(right & stems) - bool(wrong & stems) for stems in map(content_stems, (left, rest))]
     return None if 0 in leans or leans[0] == leans[1] else (leans[0] > 0) != swapped
 
 
 # --- Answers that should tell several things in an order.
 
-_ITEMS = LEXICON.expression(r"[,;.:\n\u2192]|-+>|\b{rules items}\b|\b\d[.)]")
-_TURNED = re.compile(r"\b(?:before|after(?! that)|prior to|following|preceded|not)\b")
 _MOST = 0.25
 _FEWEST, _MOST_ITEMS = 2, 10
 
@@ -190,25 +168,20 @@ def order_ruling(gold: Gold, end: str, *, refused: bool) -> Ruling:
     """Return the ruling on an answer that should name things in an order."""
     if refused:
         return CANNOT_TELL
-    # For each thing of the order the stems that no other has; empty if one has none.
-    items = [content_stems(part) for part in _ITEMS.split(normalize_text(gold.texts[0])) if part.strip()]
+    # for each thing of the order the stems that no other has; empty if one has none
+    items = [content_stems(part) for part in RE.items.split(normalize_text(gold.texts[0])) if part.strip()]
     keys = [item - frozenset().union(*(other for other in items if other is not item)) for item in items]
     keys = keys if all(keys) and _FEWEST <= len(keys) <= _MOST_ITEMS else []
-    segments = [content_stems(part) if part.strip() else frozenset() for part in _ITEMS.split(normalize_text(end))]
-    if not keys or _TURNED.search(normalize_text(end)):
+    segments = [content_stems(part) if part.strip() else frozenset() for part in RE.items.split(normalize_text(end))]
+    if not keys or RE.turned.search(normalize_text(end)):
         return Ruling("unscored", "an order of events")
-    numbers = [_last_part_naming(key, segments) for key in keys]
-    if None in numbers or len(set(numbers)) < len(numbers):
+    places = [[n for n, part in enumerate(segments) if len(key & part) >= _MOST * len(key)] for key in keys]
+    numbers = [number for number, *others in filter(None, places) if not others]
+    if len(set(numbers)) < len(keys):
         return Ruling("unscored", "an order of events, not all of them named")
-    if numbers == sorted(numbers, key=lambda place: place or 0):
+    if numbers == sorted(numbers):
         return Ruling("yes", "names them in the order")
     return Ruling("no", "names them in another order")
-
-
-def _last_part_naming(key: frozenset[str], segments: Sequence[frozenset[str]]) -> int | None:
-    """Return the number of the last part of the answer that names a thing: the order stands in the end."""
-    places = [number for number, part in enumerate(segments) if len(key & part) >= _MOST * len(key)]
-    return places[0] if len(places) == 1 else None
 
 
 # --- Answers that should name something in words: whether they have the words that matter.
@@ -220,8 +193,6 @@ _PARTLY = Ruling("unscored", "has some of its words")
 _LONG = 12
 _NEARLY_ALL, _HARDLY = 0.8, 0.3
 """Shares of a gold answer's telling words."""
-_ARTICLE = re.compile(r"^\W*(?:an?|the|my|your|his|her|our|their)\s+", re.IGNORECASE)
-_NAME = re.compile(r"^\W*[A-Z]\w*(?: (?:[A-Z]\w*|of|the|de))*\W*$")
 
 
 def phrase_ruling(  # noqa: PLR0911 - one rule, one line
@@ -230,6 +201,7 @@ def phrase_ruling(  # noqa: PLR0911 - one rule, one line
     """Return the ruling on an answer that should name something in words."""
     asked = content_stems(question)
     new = (gold.stems - asked) - TITLES or gold.stems - asked
+    # words alone do not decide between two things that the question names itself
     if options_of(question) and len(new) <= 1:
         return choice_ruling(gold, question, end, refused=refused)
     if gold.kind == "phrase" and other_figures(gold.texts[0], question, end):
@@ -241,7 +213,8 @@ def phrase_ruling(  # noqa: PLR0911 - one rule, one line
     share = len(new & content_stems(end)) / len(new)
     is_sentence = len(plain_words(gold.texts[0])) > _LONG
     if share >= (_NEARLY_ALL if is_sentence else 1):
-        return _worded_ruling(gold, question, end, refused=refused)
+        doubt = doubt_of([_strip_article(gold.texts[0])], question, end)
+        return _doubted_ruling("has its words", doubt, gold, unsure=refused)
     ruling = in_other_words(gold.texts[0], question, end, full=True)
     if ruling and (ruling.verdict == "yes" or len(hypothesis) <= SHORT):
         return ruling
@@ -268,44 +241,32 @@ def _accepted_spots(gold: Gold, asked: frozenset[str], end: str) -> list[tuple[i
 
 
 def _strip_article(wording: str) -> str:
-    return _ARTICLE.sub("", wording) or wording
+    return RE.article.sub("", wording) or wording
 
 
 def _named_ruling(gold: Gold, question: str, end: str, spots: Sequence[tuple[int, int]]) -> Ruling:
     """Return the ruling on an answer in which the expected words stand in a row."""
     text = normalize_text(end)
+    refused = refuses_answer(text[sentence_start(text, max(spots)[0]) :])
+    hedged = not HEDGED.search(gold.whole) and all(HEDGED.search(sentence_around(text, *spot)) for spot in spots)
     doubt = doubt_of([_strip_article(wording) for wording in gold.texts], question, end)
+    return _doubted_ruling("names it", doubt, gold, unsure=refused or hedged)
+
+
+def _doubted_ruling(named: str, doubt: str, gold: Gold, *, unsure: bool) -> Ruling:
     if doubt in FINAL:
         return Ruling("no", doubt)
-    if refuses_answer(text[sentence_start(text, max(spots)[0]) :]):
-        return _DOUBTS
-    if not HEDGED.search(gold.whole) and all(HEDGED.search(sentence_around(text, *spot)) for spot in spots):
-        return _DOUBTS
-    return _doubted_ruling("names it", doubt, gold)
-
-
-def _worded_ruling(gold: Gold, question: str, end: str, *, refused: bool) -> Ruling:
-    """Return the ruling on an answer that has the expected words in another order."""
-    doubt = doubt_of([_strip_article(gold.texts[0])], question, end)
-    if doubt in FINAL:
-        return Ruling("no", doubt)
-    if refused:
-        return _DOUBTS
-    return _doubted_ruling("has its words", doubt, gold)
-
-
-def _doubted_ruling(named: str, doubt: str, gold: Gold) -> Ruling:
-    if not doubt:
-        return Ruling("yes", named)
+    if unsure or not doubt:
+        return _DOUBTS if unsure else Ruling("yes", named)
     names = [part for part in LISTED.split(gold.texts[0]) if part.strip()]
-    too_many = doubt == MANY and all(_NAME.match(part) for part in names)
+    too_many = doubt == MANY and all(RE.name.match(part) for part in names)
     return Ruling("no" if too_many else "unscored", f"{named}, and {doubt}")
 
 
 def _lists_less(expected: str, hypothesis: str) -> bool:
     """Return whether several names are expected, and the answer has nothing of one of them."""
     parts = [part for part in LISTED.split(expected) if part.strip()]
-    if len(parts) < 2 or not all(_NAME.match(part) for part in parts):
+    if len(parts) < 2 or not all(RE.name.match(part) for part in parts):
         return False
     texts = content_stems(hypothesis)
     return any(content_stems(part).isdisjoint(texts) for part in parts)
@@ -325,28 +286,21 @@ def _absent_ruling(gold: Gold, new: frozenset[str], hypothesis: str, end: str, *
 
 # --- Answers that should say yes or no.
 
-_YES = LEXICON.expression(r"{polarity yes}")
-_NO = LEXICON.expression(r"{polarity no}")
-# Says of somebody that it is not so, with nothing before it.
-_DENIES = LEXICON.expression(r"^\W*(?!i\b|we\b|there\b)(?:\w+ ){1,3}?(?:{polarity denies}(?: not|nt)|never)\b")
-_EITHER_WAY = LEXICON.pattern("polarity either way")
-_MAYBE = re.compile(r"^\W*(?:possibly|perhaps|maybe|(?:\w+ ){1,2}(?:might|may|could)(?: be| have)?)\W*$")
-
 
 def yes_or_no(text: str) -> str:
     """Return whether a text says `yes` or `no`, in whatever words; "" where it says neither, or both."""
     plain_text = normalize_text(text)
-    if _EITHER_WAY.search(plain_text):
+    if RE.either_way.search(plain_text):
         return ""
-    words = [word for word, pattern in (("yes", _YES), ("no", _NO)) if pattern.search(plain_text)]
+    words = [word for word, pattern in (("yes", RE.yes), ("no", RE.no)) if pattern.search(plain_text)]
     if not words:
-        return "no" if _DENIES.match(plain_text) else ""
+        return "no" if RE.denies.match(plain_text) else ""
     return words[0] if len(words) == 1 else ""
 
 
 def commits_to_neither(text: str) -> bool:
     """Return whether a text says that it may be yes or no: "perhaps", "he might be", "it depends"."""
-    return bool(_EITHER_WAY.search(normalize_text(text)) or _MAYBE.search(normalize_text(text)))
+    return bool(RE.either_way.search(normalize_text(text)) or RE.maybe.search(normalize_text(text)))
 
 
 def yes_or_no_ruling(gold: Gold, end: str, *, refused: bool) -> Ruling:

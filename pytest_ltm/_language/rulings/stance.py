@@ -19,7 +19,7 @@ from pytest_ltm._language.meanings import FRAME, telling_keys
 from pytest_ltm._language.numbers import ORDINALS
 from pytest_ltm._language.quantities import read_quantities
 from pytest_ltm._language.refusal import refuses_answer
-from pytest_ltm._language.words import STOP_WORDS, casefold_plain, content_stems, phrase_pattern, plain_words, word_stem
+from pytest_ltm._language.words import STOP_WORDS, casefold_plain, content_stems, plain_words, word_stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -35,23 +35,8 @@ OPEN, OTHER = "perhaps leaves a choice", "says it of somebody else"
 MORE, OVER = "names something of which it is a part", "says that it is over"
 # Doubts with which rules cannot tell.
 DOUBTFUL = frozenset((OPEN, OTHER, MORE, OVER))
-_SAME = r"so|more|less|thereabouts|later|rather|about|around|approximately|in other words|at least|equivalently|not"
-_SMALL = "the|an?|in|on|at|with|by|to|my|your|his|her|its|their|it|was|is|maybe|perhaps|possibly"
-_OR_AFTER = LEXICON.expression(r"{stance or after}")
-_OR_BEFORE = re.compile(r"(?P<other>\w*)\W*\bor,? (?:[\w-]+,? ){0,3}$")
-# A choice right before or after a place: whatever the words are.
-_BESIDE = (re.compile(rf"\bor\W+(?:(?:{_SMALL})\W+)*$"), re.compile(rf"\W{{0,3}}\bor\b(?! (?:{_SAME})\b)"))
-_NOT = re.compile(r"\b(?:not|never|(?:is|was|are|were)nt) (?:(?:the|an?|in|on|at|with|my|your)\W+)*\W*$")
-_ONE_OF = LEXICON.expression(r"\b{stance one of}")
-_WHETHER = re.compile(r"\b(?:whether|if) (?:\w+ ){1,3}(?:the |a |an |with |in |on |at |my |your )*$")
-_MIX = re.compile(r"s?(?: and [\w-]+| [\w-]+)?(?: (?:mix|cross|blend|hybrid|crossbreed))\b|[- ](?:mix|cross)\b")
-_LEFT = re.compile(r"\b(?:left|quit|quitting|leaving) (?:(?:the|my|your|his|her) )?$")
-_LEAVES = re.compile(r"\b(?:le(?:ft|aves?|aving)|quit\w*)\b")
 _PROPER = r"[A-Z][\w'&-]*(?: [A-Z][\w'&-]*){0,3}"
-# Three names or more in a row.
-_LISTED = re.compile(rf"(?:{_PROPER}, )+(?:{_PROPER},? )?(?:and|or) {_PROPER}")
-_SUBJECT = LEXICON.expression(r"{stance subject}")
-_NAME = re.compile(r"(?<![.!?] )(?<!^)\b[A-Z][a-z]+\b")
+RE = LEXICON.expressions("stance", proper=_PROPER)
 
 
 def stance_at(text: str, start: int, end: int, *, known: str, people: Iterable[str] = ()) -> str:
@@ -61,25 +46,25 @@ def stance_at(text: str, start: int, end: int, *, known: str, people: Iterable[s
     """
     first = sentence_start(text, start)
     before, after = text[first:start], text[end : end + 60]
-    if reason := DENIED if _NOT.search(before) else why_not_standing(text, start, end, known=known):
+    if reason := DENIED if RE.not_word.search(before) else why_not_standing(text, start, end, known=known):
         return reason
-    if _WHETHER.search(before):
+    if RE.whether.search(before):
         return ASKED
     asked = normalize_text(known)
-    offers = [_OR_BEFORE.search(before), _OR_AFTER.match(after)]
+    offers = [RE.or_before.search(before), RE.or_after.match(after)]
     strange = any(one and word_stem(one["other"]) not in set(map(word_stem, plain_words(asked))) for one in offers)
-    if strange or _BESIDE[0].search(before) or _BESIDE[1].match(after) or _ONE_OF.search(text[first:]):
+    if strange or RE.beside_before.search(before) or RE.beside_after.match(after) or RE.one_of.search(text[first:]):
         return SEVERAL if len(text) <= MAX_BRIEF_ANSWER else OPEN
     return _of_another(before, after, clause_around(text, start, end)[0] + text[start:end], asked, people)
 
 
 def _of_another(before: str, after: str, part: str, asked: str, people: Iterable[str]) -> str:
     """Return the doubt that it is something that was left, or of which it is a part, or that somebody else has."""
-    if _LEFT.search(before) and not _LEAVES.search(asked):
+    if RE.left.search(before) and not RE.leaves.search(asked):
         return OVER
-    if (mixed := _MIX.match(after)) and mixed[0].split()[-1] not in asked:
+    if (mixed := RE.mix.match(after)) and mixed[0].split()[-1] not in asked:
         return MORE
-    match = _SUBJECT.match(part)
+    match = RE.subject.match(part)
     if match is None:
         return ""
     stranger = (match["name"] or match["owner"] or "") in people
@@ -88,27 +73,20 @@ def _of_another(before: str, after: str, part: str, asked: str, people: Iterable
 
 def unknown_names(question: str, gold: str, text: str) -> frozenset[str]:
     """Return the names, in lower case, that an answer has and the question has not; none if that names nobody."""
-    if not _NAME.search(question):
+    if not RE.name.search(question):
         return frozenset()
     known = {*re.findall("[a-z]+", f"{question} {gold}".lower()), *STOP_WORDS, "both"}
     return frozenset(word for word in map(str.lower, re.findall(r"\b[A-Z][a-z]+\b", text)) if word not in known)
 
 
-def _is_owner(wordings: Sequence[str], text: str) -> bool:
-    """Return whether an answer names only something of the expected one: "the library's café"."""
+def _is_part_of_it(wordings: Sequence[str], question: str, text: str) -> bool:
+    """Return whether an answer names only something of the expected one ("the library's café"), or it in a list."""
     last = {plain_words(wording)[-1] for wording in wordings if plain_words(wording)}
     ends = [match[1] for one in last for match in re.finditer(rf"\b{re.escape(one)}(['\u2019]s \w|\b)", text.lower())]
-    return bool(ends) and all(ends)
-
-
-def _is_one_of_names(wording: str, text: str) -> bool:
-    """Return whether an answer has one expected name in a list of three or more."""
-    row = _LISTED.search(text)
-    return (
-        row is not None
-        and not re.search(r",|;|&|\band\b|\bor\b", wording)
-        and bool(phrase_positions(normalize_text(row[0]), wording))
-    )
+    if ends and all(ends) and not question.lower().startswith("whose"):
+        return True
+    row = None if re.search(r",|;|&|\band\b|\bor\b", wordings[0]) else RE.listed.search(text)
+    return row is not None and bool(phrase_positions(normalize_text(row[0]), wordings[0]))
 
 
 def why_rejected(wordings: Sequence[str], question: str, reply: str) -> str:
@@ -116,10 +94,7 @@ def why_rejected(wordings: Sequence[str], question: str, reply: str) -> str:
     text, known = normalize_text(reply), f"{question} {' '.join(wordings)}"
     spots = [spot for wording in wordings for spot in phrase_positions(text, wording, plural=True)]
     people = unknown_names(question, " ".join(wordings), reply)
-    if spots and (
-        (_is_owner(wordings, reply) and not question.lower().startswith("whose"))
-        or _is_one_of_names(wordings[0], reply)
-    ):
+    if spots and _is_part_of_it(wordings, question, reply):
         return MORE
     reasons = [stance_at(text, *spot, known=known, people=people) for spot in spots]
     return next((one for one in reasons if one in FINAL), reasons[0]) if reasons and all(reasons) else ""
@@ -132,8 +107,6 @@ SHORT = 400
 # A conclusion has at least so many characters.
 _LEAST = 15
 
-_MARKS = LEXICON.expression(r"{assertion marks}", re.IGNORECASE)
-
 
 def concluding_part(answer: str) -> str:
     """Return the part of an answer that says what it comes to.
@@ -145,7 +118,7 @@ def concluding_part(answer: str) -> str:
     if len(text) <= SHORT:
         return text
     tail = text[-2 * SHORT :]
-    marks = [match.start() for match in _MARKS.finditer(tail)]
+    marks = [match.start() for match in RE.marks.finditer(tail)]
     if marks and len(tail) - marks[-1] > _LEAST:
         return tail[marks[-1] :]
     return " ".join(split_sentences(tail[-SHORT:])[-3:])
@@ -153,27 +126,19 @@ def concluding_part(answer: str) -> str:
 
 # --- Whether an answer says that the answer cannot be known, denies what the question takes for granted, or guesses.
 
-_DENIES = LEXICON.pattern("assertion denies")
-_ONLY_THIS = LEXICON.pattern("assertion only this")
-_CLAUSE = LEXICON.expression(r"{assertion clause}")
-_GUESS = LEXICON.expression(r"{assertion guess}")
-_TOLD = LEXICON.pattern("speaks of")
-_NOT_SO = phrase_pattern(r"(?:not|no|none|nothing|never|nor|\w+n't)")
-
 
 def goes_on_to_guess(text: str) -> bool:
     """Return whether a text goes on to an answer after all: "..., but I think it was Tuesday".
 
     One that refuses in its last sentence takes its guess back.
     """
+
+    def goes_on(text: str) -> bool:
+        guesses = (match[0] for match in RE.guess.finditer(casefold_plain(text)))
+        return any(not RE.not_so.search(guess) and not RE.told.search(guess) for guess in guesses)
+
     last = split_sentences(text)[-1:]
-    return _goes_on(text) and not any(refuses_answer(part) and not _goes_on(part) for part in last)
-
-
-def _goes_on(text: str) -> bool:
-    return any(
-        not _NOT_SO.search(match[0]) and not _TOLD.search(match[0]) for match in _GUESS.finditer(casefold_plain(text))
-    )
+    return goes_on(text) and not any(refuses_answer(part) and not goes_on(part) for part in last)
 
 
 def denies_asked(text: str, asked: AbstractSet[str]) -> bool:
@@ -181,13 +146,13 @@ def denies_asked(text: str, asked: AbstractSet[str]) -> bool:
 
     `asked`: stems of the words that the question takes for granted.
     """
-    for clause in _CLAUSE.split(casefold_plain(text)):
-        negation = _DENIES.search(clause)
+    for clause in RE.clause.split(casefold_plain(text)):
+        negation = RE.denies.search(clause)
         if negation:  # "rather than" denies what follows, "not" anything in its clause
             denied = clause[negation.end() :] if " " in negation[0] else clause
             if asked & content_stems(denied):
                 return True
-        if _ONLY_THIS.search(clause) and not asked & content_stems(clause):
+        if RE.only_this.search(clause) and not asked & content_stems(clause):
             return True
     return False
 
@@ -195,15 +160,13 @@ def denies_asked(text: str, asked: AbstractSet[str]) -> bool:
 def turns_to_other(text: str) -> bool:
     """Return whether a text that denies something goes on to tell something else: "no prize for this, but for that"."""
     rest = re.split(r"\bbut\b", casefold_plain(text))[1:]
-    return any(not _NOT_SO.search(part) and not _TOLD.search(part) and not _ONLY_THIS.search(part) for part in rest)
+    patterns = (RE.not_so, RE.told, RE.only_this)
+    return any(not any(pattern.search(part) for pattern in patterns) for part in rest)
 
 
 def has_negation(text: str) -> bool:
     """Return whether a text has any word of negation or of a limit: it may refuse in a way that no rule knows."""
-    return bool(
-        _DENIES.search(casefold_plain(text))
-        or re.search(r"\b(?:only|just|n/?a|lack\w*|unable|in\w*sufficient)\b|\?", casefold_plain(text))
-    )
+    return any(pattern.search(casefold_plain(text)) for pattern in (RE.denies, RE.limits))
 
 
 MANY = "names more"
@@ -213,16 +176,8 @@ LISTED = re.compile(r",|\n|\band\b|&|\bor\b|\bplus\b")
 _ITEM = 4
 # A text of more words is not a list.
 _LONG = 12
-_ASIDES = re.compile(r"\([^()]*\)|\s(?:\u2192|[-=]>)\s[^\n]*")
-_NOW = re.compile(r"\b(?:in the end|ended up|now|currently|these days|nowadays|at present|at the moment)\b")
-_AT_LAST = re.compile(r"\b(?:in the end|eventually|ended up|instead(?! of))\b")
-_PRESENT = re.compile(r"\b(?:now|current|currently|new|latest|these days|nowadays|still|at the moment)\b")
-_CLAUSES = re.compile(r"[,;\n()\u2013\u2014]|[.!?:](?=\s|$)|\b(?:and|but|while|whereas)\b")
-_ONLY = re.compile(r"\bonly\b")
-_ASSERTION_NAME = re.compile(r"(?<=[a-z,:] )['\"*\u201c]*((?!I\b)[A-Z0-9][\w-]*)")
 _MORE_WORDS = 2
 _MONTHS = frozenset(map(str.lower, MONTHS))
-_NUMBERED = re.compile(r"\s*\**(\d{1,3})[.):]\**\s+(.*)")
 
 
 def doubt_of(wordings: Sequence[str], question: str, end: str) -> str:
@@ -239,10 +194,10 @@ def doubt_of(wordings: Sequence[str], question: str, end: str) -> str:
             worst = next((one for one in reasons if one in (*FINAL, OPEN)), reasons[0])
             return worst if spots or worst == OPEN else f"perhaps {worst}"
     # Whether a clause says what is so now, and no clause says that of the expected answer.
-    mark = _AT_LAST if not _PRESENT.search(normalize_text(question)) else _NOW
-    now = [part for part in _CLAUSES.split(text) if mark.search(part) and not refuses_answer(part)]
+    mark = RE.at_last if not RE.present.search(normalize_text(question)) else RE.now
+    now = [part for part in RE.clauses.split(text) if mark.search(part) and not refuses_answer(part)]
     telling = content_stems(" ".join(wordings)) - content_stems(question)
-    if bool(now and telling) and not any(telling & content_stems(part) for part in now if part.strip()):
+    if now and telling and not any(telling & content_stems(part) for part in now if part.strip()):
         return "says what is so in the end of something else"
     if _is_at_another_place(wordings, question, end):
         return "has it at another place of its list"
@@ -256,10 +211,10 @@ def lists_more(expected: str, question: str, end: str) -> bool:
     parts = [content_stems(part) for part in LISTED.split(expected) if part.strip()]
     if len(parts) < 2 or len(plain_words(expected)) > _LONG:
         return False
-    if _ONLY.search(normalize_text(end)) and not _ONLY.search(normalize_text(expected)):
+    if RE.only.search(normalize_text(end)) and not RE.only.search(normalize_text(expected)):
         return True
     known = frozenset().union(*parts) | content_stems(question)
-    items = [part for part in LISTED.split(_ASIDES.sub("", end)) if part.strip()]
+    items = [part for part in LISTED.split(RE.asides.sub("", end)) if part.strip()]
     inside = [number for number, part in enumerate(items) if content_stems(part) & frozenset().union(*parts)]
     near = items[inside[0] : inside[-1] + 2] if inside else []
     return any(_is_other(part, known) for part in near)
@@ -287,7 +242,7 @@ def _is_of_another(wordings: Sequence[str], question: str, end: str) -> bool:
     "You hiked the loop a week later; you sprained your ankle on the Mill Path."
     """
     asked = content_stems(question)
-    if not _ASSERTION_NAME.search(f"it is {wordings[0]}"):
+    if not RE.assertion_name.search(f"it is {wordings[0]}"):
         return False
     ordinary = {*plain_words(question), "session", "step", "user"}
     if _MONTHS.isdisjoint(plain_words(" ".join(wordings))):
@@ -296,7 +251,7 @@ def _is_of_another(wordings: Sequence[str], question: str, end: str) -> bool:
     for part in split_sentences(end):
         if any(phrase_positions(normalize_text(part), wording, plural=True) for wording in wordings):
             with_it.append(len(asked & content_stems(part)))
-        elif any(not ordinary.issuperset(plain_words(name)) for name in _ASSERTION_NAME.findall(part)):
+        elif any(not ordinary.issuperset(plain_words(name)) for name in RE.assertion_name.findall(part)):
             without.append(len(asked & content_stems(part)))
     return max(without, default=0) >= max(with_it) + _MORE_WORDS
 
@@ -304,10 +259,7 @@ def _is_of_another(wordings: Sequence[str], question: str, end: str) -> bool:
 def _is_at_another_place(wordings: Sequence[str], question: str, end: str) -> bool:
     """Return whether the n-th thing is asked for, and a numbered list has the expected one at another place."""
     asked = [ORDINALS[word] for word in plain_words(question) if word in ORDINALS]
-    lines = [match for line in end.splitlines() if (match := _NUMBERED.match(line))]
-    have = {
-        int(line[1])
-        for line in lines
-        if any(phrase_positions(normalize_text(line[2]), wording, plural=True) for wording in wordings)
-    }
+    lines = [match for line in end.splitlines() if (match := RE.numbered.match(line))]
+    named = {line: normalize_text(line[2]) for line in lines}
+    have = {int(line[1]) for line in lines if any(phrase_positions(named[line], one, plural=True) for one in wordings)}
     return len(asked) == 1 and len(lines) > 1 and bool(have) and asked[0] not in have

@@ -34,19 +34,8 @@ if TYPE_CHECKING:
 # --- The things that a gold answer names.
 
 TITLES = frozenset({"mr", "mrs", "ms", "miss", "dr", "prof"})
-_REASON = LEXICON.expression(r"[\s,;(]+{wording reason}\b.*|;.*", re.IGNORECASE | re.DOTALL)
-_WHY = re.compile(r"\b(?:why|reasons?)\b|\bhow (?:did|does|do|is|was|are|were)\b", re.IGNORECASE)
-_REMARK = re.compile(r"\s*\(([^()]*)\)")
-_BETWEEN = re.compile(r",\s+(?:and|then)\s+|[;,\n]|\s+(?:and|then|plus)\s+|\s*[&+]\s*")
-_OR = re.compile(r"\s+or\s+|\s*/\s*")
+RE = LEXICON.expressions("wording")
 _MARKS = " .,\"'*\u201c\u201d"
-_OWNER = r"(?:[Mm]y|[Yy]our|[Hh]is|[Hh]er|[Oo]ur|[Tt]heir)"
-# A name behind what it is the name of: my cousin Ada.
-_WHOSE = re.compile(rf"^(?:[Ww]ith )?{_OWNER} (?:[a-z]+ ){{1,2}}(?P<name>(?:(?:Mrs?|Ms|Dr)\.? )?[A-Z][\w'-]*)$")
-# Somebody with two names: her coach, Ms Ode.
-_ALSO = re.compile(rf"^({_OWNER} [a-z ]+), ([A-Z][\w'-]*\.?(?: [A-Z][\w'-]*)*)$")
-# A name that needs not its author or place: "Ice" by Anna Kavan.
-_TITLE = LEXICON.expression(r"{wording title}")
 _FEW, _SMALL, _PAIR = 3, 4, 2
 
 
@@ -76,30 +65,27 @@ class _Thing:
 
 def _gold_things(gold: str, question: str) -> list[list[_Thing]]:
     """Return the things that a gold answer names, each with its alternatives: "law or history" is one of two."""
-    main = gold if _WHY.search(question) else _REASON.sub("", gold) or gold
-    asked, bare = frozenset(meaning_keys(question)), _REMARK.sub("", main).strip(_MARKS)
-    if both := _ALSO.match(bare):
+    main = gold if RE.why.search(question) else RE.reason.sub("", gold) or gold
+    asked, bare = frozenset(meaning_keys(question)), RE.remark.sub("", main).strip(_MARKS)
+    if both := RE.also.match(bare):
         return [[_gold_thing(way, asked, named=True) for way in both.groups()]]
-    parts = [_OR.split(part.strip(_MARKS)) for part in _BETWEEN.split(bare)]
+    parts = [RE.or_word.split(part.strip(_MARKS)) for part in RE.between.split(bare)]
     if len(parts) == 1:
-        parts[0] += [remark for remark in _REMARK.findall(main) if len(telling_keys(remark)) <= _FEW]
-    ways = [
-        [_gold_thing(way, asked, named=n > 0 or _is_name(bare)) for way in part if telling_keys(way)]
-        for n, part in enumerate(parts)
+        parts[0] += [remark for remark in RE.remark.findall(main) if len(telling_keys(remark)) <= _FEW]
+    named = _is_name(bare)
+    ways = ([way for way in part if telling_keys(way)] for part in parts)
+    return [
+        [_gold_thing(way, asked, named=named or n > 0) for way in several] for n, several in enumerate(ways) if several
     ]
-    return [several for several in ways if several]
 
 
 def _gold_thing(part: str, asked: AbstractSet[str], *, named: bool) -> _Thing:
     """Return one thing; `named`: whether a single word with a capital is a name, not only a beginning."""
-    match = _WHOSE.match(part) or _TITLE.match(part)
+    match = RE.whose.match(part) or RE.title.match(part)
     text = match["name"].strip(_MARKS) if match else part
     is_name = _is_name(text) and (named or match is not None or " " in text)
-    every = (
-        [one for one in map(word_stem, plain_words(text)) if one not in STOPS | TITLES]
-        if is_name
-        else telling_keys(text)
-    )
+    stems = [one for one in map(word_stem, plain_words(text)) if one not in STOPS | TITLES]
+    every = stems if is_name else telling_keys(text)
     heavy = [one for one in every if one not in LIGHT] or every
     return _Thing(text, tuple([one for one in heavy if one not in asked] or heavy), is_name)
 
@@ -112,16 +98,6 @@ def _is_name(text: str) -> bool:
 
 # --- What an answer says of them.
 
-_PERSON = LEXICON.expression(r"\b(?:step-?)?({stance people})\b")
-_EITHER = re.compile(r"\beither\b[^.;]*\bor\b|\b(?:any|one) of (?:these|those|them|the following)\b", re.IGNORECASE)
-_SINCE = re.compile(r"\b(?:now|instead|currently|these days|today|and (?:then|later))\b")
-_PAST = LEXICON.pattern("wording past", re.IGNORECASE)
-_FURTHER = re.compile(r"\b(?:and|plus|as well as)\b([^.,;:!?\n()]*)")
-_REMARKS = re.compile(r"\(|\s(?:\u2192|[-=]>|[-\u2013\u2014])\s")
-_MIXED = re.compile(r"[A-Z][a-z]?[A-Z][a-z]*$")
-# What is asked for with these words has no name of its own: it can be said in many words.
-_SUBJECTIVE = LEXICON.expression(r"^when\b|\b{wording subjective}\b", re.IGNORECASE)
-_TALKED = re.compile(r"\b(?:i|you|we) (?:ever )?(?:said|say|mention(?:ed)?|told|tell)\b", re.IGNORECASE)
 # A brief answer has at most twice the telling words of the expected one, and so many more.
 _BRIEFLY = 4
 _SENTENCE = 30
@@ -136,12 +112,10 @@ def in_other_words(gold: str, question: str, text: str, *, full: bool) -> Ruling
         said: What the answer concludes.
         full: Whether an answer that has only some of the words is wrong, not perhaps good enough.
     """
-    if _EITHER.search(text) and not _OR.search(gold):
+    if RE.either.search(text) and not RE.or_word.search(gold):
         return Ruling("no", SEVERAL)
-    things = [
-        min(ways, key=lambda one: len(one.missing_words(text)) / len(one.wanted))
-        for ways in _gold_things(gold, question)
-    ]
+    several = _gold_things(gold, question)
+    things = [min(ways, key=lambda one: len(one.missing_words(text)) / len(one.wanted)) for ways in several]
     if not things or (not is_english(text) and len(things) == 1):
         return None
     if refuses_answer(text):
@@ -158,9 +132,9 @@ def _whole_ruling(gold: str, things: Sequence[_Thing], question: str, text: str)
     if any(_is_scattered(one, gold, question, text) for one in things):
         return None
     if doubts := list(filter(None, (doubt_of([one.as_said(text), one.text, gold], question, text) for one in things))):
-        return Ruling("no", doubts[0]) if doubts[0] in FINAL and not _OR.search(gold) else None
+        return Ruling("no", doubts[0]) if doubts[0] in FINAL and not RE.or_word.search(gold) else None
     if lists_more(gold, question, text) or (len(things) > 1 and _goes_on(gold, question, text)):
-        names = all(one.is_name for one in things) and not _REMARKS.search(text)
+        names = all(one.is_name for one in things) and not RE.remarks.search(text)
         return Ruling("no", MANY) if names else None
     return Ruling("yes", "names all of it in other words")
 
@@ -168,28 +142,26 @@ def _whole_ruling(gold: str, things: Sequence[_Thing], question: str, text: str)
 def _is_scattered(thing: _Thing, gold: str, question: str, text: str) -> bool:
     """Return whether an answer has a thing's words only as words of others: "linen napkins, a paper tablecloth"."""
     parts = [part for part in LISTED.split(text) if thing.found(part)]
-    return (
-        all(thing.missing_words(part) and _unknown_keys(telling_keys(part), gold, question) for part in parts)
-        and len(parts) > 1
-    )
+    strange = (thing.missing_words(part) and _unknown_keys(telling_keys(part), gold, question) for part in parts)
+    return len(parts) > 1 and all(strange)
 
 
 def is_left_behind(gold: str, question: str, text: str) -> bool:
     """Return whether an answer that says of the expected one that it is over names something else in its place."""
     spots = phrase_positions(normalize_text(text), gold, plural=True)
     before = [normalize_text(text)[sentence_start(normalize_text(text), start) : start] for start, _ in spots]
-    if any(map(_SINCE.search, before)) or _PAST.search(question) or len(text) > SHORT:
+    if any(map(RE.since.search, before)) or RE.past.search(question) or len(text) > SHORT:
         return False
     return bool(_unknown_keys(telling_keys(text), gold, question))
 
 
 def _people_keys(text: str) -> frozenset[str]:
-    return frozenset(map(meaning_key, _PERSON.findall(normalize_text(text))))
+    return frozenset(map(meaning_key, RE.person.findall(normalize_text(text))))
 
 
 def _goes_on(gold: str, question: str, text: str) -> bool:
     """Return whether an answer names something behind an "and" that is not expected."""
-    parts = [telling_keys(part) for part in _FURTHER.findall(text)]
+    parts = [telling_keys(part) for part in RE.further.findall(text)]
     return any(part and part == _unknown_keys(part, gold, question) for part in parts)
 
 
@@ -203,13 +175,10 @@ def _partial_ruling(gold: str, things: Sequence[_Thing], question: str, text: st
     """Return the ruling on an answer that has not all words: wrong if it is brief, and what is asked for has a name."""
     names, size = all(one.is_name for one in things), max(len(one.wanted) for one in things)
     left = frozenset[str]().union(*(one.missing_words(text) for one in things))
-    if size > _SMALL or (not names and _SUBJECTIVE.search(_TALKED.sub("", question))):
+    if size > _SMALL or (not names and RE.subjective.search(RE.talked.sub("", question))):
         return None
-    if (
-        _is_abbreviated(gold, text)
-        or is_turned(gold, text)
-        or any(is_like(a, b) for a in left for b in meaning_keys(text))
-    ):
+    alike = any(is_like(one, other) for one in left for other in meaning_keys(text))
+    if alike or _is_abbreviated(gold, text) or is_turned(gold, text):
         return None
     strange = frozenset(_unknown_keys(telling_keys(text), gold, question))
     absent = [one for one in things if not one.found(text)]
@@ -230,7 +199,7 @@ def _partial_ruling(gold: str, things: Sequence[_Thing], question: str, text: st
 def _is_abbreviated(gold: str, reply: str) -> bool:
     """Return whether a word of one text may be made of letters of the other: UK, MSc."""
     return any(
-        _MIXED.match(word)
+        RE.mixed.match(word)
         or (len(word) > (not word.isupper()) + 1 and word.lower() in "".join(one[0] for one in plain_words(other)))
         for text, other in ((gold, reply), (reply, gold))
         for word in re.findall(r"\w+", text)

@@ -34,7 +34,7 @@ from pytest_ltm._language.words import content_stems, plain_words, word_stem
 from pytest_ltm.datasets.locomo.metric import abstains_officially, token_f1
 from pytest_ltm.datasets.locomo.samples import Category
 
-_NOTHING = LEXICON.pattern("nothing alone")
+_NOTHING = LEXICON.expression("nothing alone")
 
 
 def abstains_from_answer(answer: str, *, asked: str = "", other: str = "") -> bool:
