@@ -39,6 +39,7 @@ from pytest_ltm._journal.run_file import (
     read_run_file,
 )
 from pytest_ltm._model.tokens import token_counter
+from pytest_ltm._results.run_loading import read_run
 from pytest_ltm._results.text import one_line, pad_right, pluralize, wrap_text
 from pytest_ltm._storage.disk import read_regular, write_whole
 from pytest_ltm._storage.errors import LtmError, describe_error
