@@ -136,7 +136,7 @@ class Plan:
             value = getattr(self, f.name)
             if f.name in ("filler", "history"):
                 data[f.name] = Field(value, "plan", f.name).json()
-            elif f.name != "examples" and not (SPARSE in f.metadata and value == f.default):
+            elif f.name != "examples" and not (SPARSE in f.metadata and (not value or value == f.default)):
                 data[f.name] = to_record(value)
         return data
 
