@@ -180,6 +180,7 @@ def _metric_json(one: AgentMetrics, name: str) -> dict[str, Any]:
 
 def _measure_table(one: AgentMetrics, width: int, *, color: bool) -> list[str]:
     """Return the table of one agent, broken into several where the terminal is too narrow, each below a blank line."""
+    # Names come from files that anybody may have written, figures from us.
     rows = [[one_line(name), *figures] for name, *figures in one.rows()]
     heads = [("", ""), ("", "examples"), *(_two_line_head(name, room=name in one.partial) for name in one.names)]
     slots = [max(map(columns_of, [*head, *(row[i] for row in rows)])) for i, head in enumerate(heads)]

@@ -101,6 +101,7 @@ def read_run(path: Path, results: ResultsInFolder | None = None) -> LoadedRun:
     plan, noted = summary.get("plan"), summary.get("notices")
     noted = noted if isinstance(noted, list) else []
     named = list(plan.get("agents") or ()) if isinstance(plan, dict) else []
+    # Merged and edited runs may hold agents that no plan names: those come last.
     agents = [*named, *sorted({each.result.agent for each in conversation_folders} - set(named))]
 
     def place(folder: ConversationFolder) -> tuple[int, float, str, int, str]:

@@ -92,6 +92,7 @@ def wrap_text(text: str, width: int, indent: str = "") -> list[str]:
                 line, piece = indent, word
             line += piece
             fresh = False
+            # An indent that leaves no room would break words for ever.
             while columns_of(line) > width > columns_of(indent) + 1:
                 head = _fitting_start(line, width)
                 lines.append(head)
@@ -128,6 +129,7 @@ def short_count(number: int) -> str:
 
 def span_of_time(seconds: float) -> str:
     """Return a duration in its two largest units: `45s`, `20m`, `5h 20m`, `2d 3h`."""
+    # A scenario may wait for longer than timedelta holds.
     whole = timedelta(seconds=min(round(seconds), timedelta.max // timedelta(seconds=1)))
     if whole < timedelta(minutes=1):
         return f"{whole.seconds}s"

@@ -122,6 +122,7 @@ _KEPT = 0.5
 
 def _retention_sentence(sides: Sequence[Placed]) -> str:
     """Return how far it remembers: beside its isolated score where that is known, else beside its own best span."""
+    # Only an isolated score tells what an agent forgets from what it cannot do at all.
     if len({side.column.span is None for side in sides}) > 1:
         result = effective_span([row for side in sides for row in side.column.rows])
         if result.span is not None and (span := short_span(result)) != "unknown":

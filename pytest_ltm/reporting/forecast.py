@@ -60,6 +60,7 @@ def gantt_lines(bars: Sequence[Bar], tokens: int, width: int) -> list[str]:
 
 def _gantt_line(bars: Sequence[Bar], tokens: int, room: int) -> str:
     cells = [" "] * room
+    # Waits first: where one example waits and another speaks, the cell shows speech.
     for bar in bars:
         first, last = _cell_of(bar.start, tokens, room), _cell_of(max(bar.end - 1, bar.start), tokens, room)
         for cell in range(first, last + 1):
@@ -133,6 +134,7 @@ class _Column:
     def user_dollars(self) -> float | None:
         costs = [self.users[name].dollars(use) for name, use in self.whole.users.items()]
         known = [dollars for dollars in costs if dollars is not None]
+        # One unknown price makes the sum unknown: a part of it would be read as the whole bill.
         return sum(known) if len(known) == len(costs) else None
 
     @property
@@ -297,6 +299,7 @@ def _total_sentence(columns: Sequence[_Column], before: Sequence[_Before], laten
     costs += [one.priced.dollars(one.use) for one in before]
     known = sum(dollars for dollars in costs if dollars is not None)
     seconds = sum(column.seconds for column in columns) + sum(latency * one.use.messages for one in before)
+    # What the judge is asked before the run costs money and time, but is none of the agents' tokens.
     probes = sum((one.use for one in before if not one.of_judge), TokenUse())
     use = sum((column.whole.agent_use for column in columns), probes)
     parts = f"expected in total: {pluralize(use.messages, 'message')}, {_token_use(use)}, {span_of_time(seconds)}"

@@ -207,6 +207,7 @@ class _Bounds(Struct):
     full: int
 
     def __post_init__(self) -> None:
+        # Anybody may have edited the file, and a chart of 200 % would hide the mistake.
         if not 0 <= self.low <= self.high <= self.full + _ROUNDING or not self.full:
             raise ValueError(f"no total can be {self.low!r} to {self.high!r} of {self.full!r}")
 

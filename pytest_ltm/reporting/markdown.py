@@ -129,6 +129,7 @@ def _changes_section(changes: Changes) -> list[str]:
         ]
         more = len(change_report.moved_scenarios(change)) - len(change_report.most_moved(change))
         rows += [[f"… and {pluralize(more, 'more scenario')}", *[""] * 5]] * (more > 0)
+    # First cells hold Markdown of ours; only the others are escaped here.
     table = _raw_table(["", *change_report.HEADS], [[row[0], *map(markdown_text, row[1:])] for row in rows])
     return [
         f"### What moved against {markdown_text(changes.before + agent)}",

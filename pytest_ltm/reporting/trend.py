@@ -249,6 +249,7 @@ def _chart_lines(
     totals = [point.total for point in shown]
     total = max(map(columns_of, totals))
     name = min(max(columns_of(one_line(point.name)) for point in shown), _NAME)
+    # Everything but bar and name has a fixed width; names give way first, then the bar.
     fixed = _DATE + 7 + total + 4 + 4 * len(_GAP) + 2
     name = min(name, max(width - fixed - _BAR[0] - len(_GAP), 0))
     bar = min(max(width - fixed - name - len(_GAP), _BAR[0]), _BAR[1])

@@ -72,7 +72,7 @@ def _goes_on(person: Person) -> bool:
     """Return whether the run is there to take an answer; it is kept if not."""
     try:
         return bool(lock_holder(person.run))
-    except OSError:
+    except OSError:  # a disk that cannot be asked must not tell a person to go home
         return True
 
 

@@ -196,6 +196,7 @@ def compare_sides(before: GateSide, after: GateSide, ways: CompareHints, *, comm
     Raises ConfigurationError if their plans differ, saying in what and which of the `ways` out there are; with
     `common` the examples that are equal in both are compared all the same, whatever was said around them.
     """
+    # First, because a refusal about plans would puzzle who has forgotten to name an agent.
     earlier = one_agent(before, how=ways.choose_agent)
     check_comparable(before, after, ways, common=common)
     part = _Part.of(before, after)

@@ -54,6 +54,7 @@ def _case_elements(run: LoadedRun) -> Iterator[ET.Element]:
         for result in held.result.scenarios:
             own = record.transcript.exchanges_of(result.id) if record else ()
             nodeid = result.nodeid or f"{result.scenario}::{result.scenario}[{result.conversation}-{result.example}]"
+            # Parameters may hold `::` and slashes of their own, so they are set apart first.
             address, bracket, parameters = nodeid.partition("[")
             file, *names = address.split("::")
             *classes, name = [file.removesuffix(".py").replace("/", "."), *names]

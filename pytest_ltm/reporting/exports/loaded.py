@@ -212,7 +212,7 @@ def load(*runs: str | Path, ltm_dir: str | Path = ".ltm") -> Results:
                     loaded_runs[path.resolve()], open_ = _read_loaded_run(path)
                     lost += open_
             except LtmError as error:
-                if not inside:
+                if not inside:  # the one that was named must be there; one of many must not hide the others
                     raise
                 lost.append(str(error))
     named = Counter(run.result.run_id for run in loaded_runs.values())

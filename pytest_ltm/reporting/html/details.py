@@ -170,6 +170,7 @@ OTHERS = -1
 def timeline_json(rows: Sequence[ExampleEntry], record: ConversationRecord) -> dict[str, Any]:
     """Return JSON values for the page; lanes in the order in which their examples began."""
     examples = {row.key: record.examples.get(row.result.id, Example()) for row in rows}
+    # An example that never began stands below all others.
     begins = {key: inf if example.begin is None else example.begin for key, example in examples.items()}
     ordered = sorted(rows, key=lambda row: (begins[row.key], row.key))
     lanes = {row.result.id: number for number, row in enumerate(ordered)}

@@ -77,6 +77,7 @@ def headline_answers(material: Material) -> list[HeadlineAnswer]:
 def agent_sentences(material: Material) -> list[AgentSentence]:
     """Return a sentence on each agent under test, beside the baseline where a gate has compared it with one."""
     beside: dict[str, str] = {}
+    # A baseline knows agents by their labels; here those of several runs have the run's name, too.
     for number, run in enumerate(material.runs):
         compared = run.summary.get("comparison")
         if not isinstance(compared, dict):
@@ -97,6 +98,7 @@ def trust_line(material: Material) -> list[str]:
     lost, amended = sum(each.infrastructure for each in missing), sum(each.automatic is not None for each in results)
     here = [each.column for each in rank_sides(material.series_at(largest_span_label(material.series)))[:1]]
     floor = here and here[0].floor
+    # Imported runs hold only part of their conversations: of their tokens no share is known.
     played = [each.column for each in material.series if not material.runs[each.run].result.is_imported]
     tokens = sum(each.tokens for each in played)
     share = sum(each.sum_of("reply_tokens") for each in played) / tokens if tokens else 0.0

@@ -285,7 +285,7 @@ def accuracy_frontier(material: Material, tier: str = "") -> Frontier:
         if spots:
             steps = tuple(pareto_frontier((spot.cost, spot.score) for spot in spots))
             panels.append(FrontierPanel(across=across, spots=spots, steps=steps, published=published))
-            published = ()
+            published = ()  # it is in seconds: beside tokens it would mean nothing
     if not panels or "seconds" not in panels[0].across:
         raise LtmError("no replies with a score were timed, so there is no frontier to draw")
     return Frontier(panels=tuple(panels), notes=tuple(_frontier_notes(panels[0], tier)))
@@ -458,6 +458,7 @@ def _make_timeline(held: ConversationEntry, record: ConversationRecord) -> Timel
     drawn = lanes_of(held.rows, record)
     begins = {number: (lane, start + tokens) for number, lane, _, start, tokens, *_ in drawn["marks"]}
     asked = {number: start for number, _, _, start, *_ in drawn["marks"]}
+    # A journal that was cut has results of exchanges that it no longer holds.
     links = [
         (begins[asking][0], begins[telling][1], asked[asking])
         for telling, asking, *_ in drawn["links"]

@@ -61,6 +61,7 @@ class ReviewAddress(Struct, frozen=True, kw_only=True):
         which, sample, kind = given.get("which", "queue"), str(given.get("sample", SAMPLE)), str(given.get("kind", ""))
         if which not in ("queue", "sample", "disputes") or (kind and kind not in KINDS):
             raise ConfigurationError(f"there is no list {which!r} of {kind!r}")
+        # Of a longer number the first digits are enough: Python refuses to read thousands of them.
         if not (sample.isdecimal() and 0 < int(sample[:7]) <= _LARGEST_SAMPLE):
             raise ConfigurationError(f"{sample!r} is not the size of a sample")
         reviewer, compare = (str(given.get(name, "")).strip() for name in ("reviewer", "compare"))
