@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from pytest_ltm._language.dates import DAYS, MONTHS
 from pytest_ltm._language.rulings.gold import read_gold
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # How it was made, and the reply or the replies.
 Replies: TypeAlias = "tuple[str, str | list[str]]"
+_Maker = TypeVar("_Maker", bound="Callable[[Mapping[str, Any]], Iterable[Replies]]")
+_MAKERS: dict[str, Callable[[Mapping[str, Any]], Iterable[Replies]]] = {}
 
 _NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 _UNITS = (
@@ -146,10 +148,21 @@ _ITEMS = (("trombone", 4), ("saddle", 2), ("telescope", 6))
 _WAYS = {"north": "south", "south": "north", "east": "west", "west": "east"}
 
 
+def _makes(*evaluators: str) -> Callable[[_Maker], _Maker]:
+    """Register the function that follows as the maker of the mutants for these evaluators."""
+
+    def register(maker: _Maker) -> _Maker:
+        _MAKERS.update(dict.fromkeys(evaluators, maker))
+        return maker
+
+    return register
+
+
 def _wrong_candidates(expected: str, others: Sequence[str]) -> list[str]:
     return [other for other in others if other.lower() != expected.lower()]
 
 
+@_makes("PicksOption")
 def _option_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     gold = args["expected"]
     other = gold % 6 + 1
@@ -158,6 +171,7 @@ def _option_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     yield from _fill_templates("PicksOption", gold=gold, other=other)
 
 
+@_makes("NamesColour")
 def _colour_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     gold = args["expected"]
     others = _wrong_candidates(gold, _COLOURS)
@@ -165,12 +179,14 @@ def _colour_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     return _fill_templates("NamesColour", gold=gold, other=others[0], another=others[1], listed=listed)
 
 
+@_makes("NamesUser")
 def _name_now(args: Mapping[str, Any]) -> Iterator[Replies]:
     gold = args["expected"]
     others = [*args.get("former", ()), *_wrong_candidates(gold, _NAMES)]
     return _fill_templates("NamesUser", gold=gold, other=others[0], listed=", ".join([*others, gold]))
 
 
+@_makes("RecallsJoke")
 def _joke_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     gold, others = args["joke"], args["others"]
     other = others[0] if others else "A horse walks into a bar. The barman asks why the long face."
@@ -181,6 +197,7 @@ def _way_text(start: str, route: Sequence[Sequence[Any]]) -> str:
     return f"From the {start}, " + ", then ".join(f"go {km:g} km {way} to the {to}" for km, way, to in route) + "."
 
 
+@_makes("LeadsTo")
 def _directions_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     start, route = args["start"], [list(leg) for leg in args["route"]]
     for n, (km, way, place) in enumerate(route):
@@ -193,6 +210,7 @@ def _directions_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     yield from _fill_templates("LeadsTo", way=_way_text(start, route), longer=longer)
 
 
+@_makes("LiesAt")
 def _position_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     km, way, opposite = args["km"], args["direction"], _WAYS[args["direction"]]
     return _fill_templates(
@@ -201,6 +219,7 @@ def _position_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     )  # fmt: skip
 
 
+@_makes("ListsNames")
 def _name_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     *first, last = names = list(args["expected"])
     strange = _wrong_candidates(names[0], _NAMES)
@@ -211,6 +230,7 @@ def _name_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     )  # fmt: skip
 
 
+@_makes("QuoteAtReply")
 def _quote_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     quote, nth = args["quote"], args["nth"]
     plain = [f"Reply {n}." for n in range(1, nth + 3)]
@@ -226,6 +246,7 @@ def _quote_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     yield "left out", [*plain[: nth - 1], f"Reply {nth}. {half}", *plain[nth:]]
 
 
+@_makes("ListsItems")
 def _item_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     items = [tuple(item) for item in args["expected"]]
     none = ", ".join(f"{n} {item}" for item, n in items)
@@ -239,6 +260,7 @@ def _item_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     yield "either-or", ", ".join(f"{n} or {n + 1} {item}" for item, n in items)
 
 
+@_makes("DecodesMessages")
 def _spy_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     groups = [group[0] for group in args["expected"]]
     others = [group[0] for group in args.get("others", ())] or ["trumpet"]
@@ -250,12 +272,14 @@ def _spy_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     )  # fmt: skip
 
 
+@_makes("AnswersWord")
 def _word_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     gold, others = args["expected"], [*args.get("others", ()), "wardrobe"]
     yield from _fill_templates("phrase", gold=f"the {gold}", other=f"the {others[0]}")
     yield from _fill_templates("AnswersWord", gold=gold, other=others[0], listed=", ".join(others))
 
 
+@_makes("SaysAtEachTrigger")
 def _trigger_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     sentence, times = args["sentence"], args.get("activations", 3)
     words = sentence.split()
@@ -267,6 +291,7 @@ def _trigger_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]
         yield "dump", [sentence] * (times + args["controls"])
 
 
+@_makes("ObeysOrders")
 def _order_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield texts that name words without obeying, or obey everything that was ever ordered."""
     holding = args["holding"]
@@ -282,6 +307,7 @@ def _order_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
         yield "dump", [f"{' '.join(named)} {thing} {' '.join([*old, *named])}" for named, thing, old in orders]
 
 
+@_makes("WorksOut")
 def _aggregate_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield answers that name everything, deny it, leave it open, or turn it round."""
     return _fill_each("WorksOut", (
@@ -293,6 +319,7 @@ def _aggregate_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]
     ))  # fmt: skip
 
 
+@_makes("AnswersWithSources")
 def _cited_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield the mutants of `_wholes` with sources that are denied, all that there are, or all but the right ones."""
     everything = ", ".join(args["titles"])
@@ -302,6 +329,7 @@ def _cited_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
         yield way, [f"{text} {end}" for text, end in zip(reply, ends.get(way, [everything] * len(reply)), strict=True)]
 
 
+@_makes("KeepsWorldsApart")
 def _world_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield answers that deny it, leave it open, name everything, or say it of another world."""
     golds, frame = [gold.split("|")[0] for gold in args["expected"]], args["frames"][0].split("|")[0]
@@ -318,6 +346,7 @@ def _turn_round(kind: str, gold: Sequence[str], others: Sequence[str]) -> str:
     return ", ".join(reversed(gold)) if kind == "order" else ", ".join(others)
 
 
+@_makes("RemindsInTime")
 def _reminder_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield replies that remind always, never, one reply too late, or only speak of reminders."""
     tasks, moments = args["tasks"], args["at"]
@@ -331,6 +360,7 @@ def _reminder_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]
     yield "swapped", [" ".join(reminders) or "Fine." for reminders in late[: len(moments)]]
 
 
+@_makes("PlaysGuest")
 def _visit_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     dishes, drinks = args["menu"]["dishes"], args["menu"]["drinks"]
     return _fill_templates(
@@ -349,6 +379,7 @@ def _answer_all(golds: Sequence[str], rivals: Iterable[Sequence[str]]) -> Iterat
     return _fill_each("phrase", [{"gold": gold, "other": other} for gold, other in zip(golds, others, strict=True)])
 
 
+@_makes("AppliesRule", "KnowsHistory", "KnowsCurrentFacts", "RecallsFacts", "RecallsSteps")
 def _one_by_one(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     golds = [str(gold).rstrip(".") for gold in args["expected"]]
     return _answer_all(golds, args.get("mentioned") or args.get("offered") or args.get("others") or [[]] * len(golds))
@@ -358,6 +389,7 @@ _SPOKEN = {"user": "you", "agent": "me", "guess": "a guess", "taken back": "take
 _INSTEAD = {"user": "me", "agent": "you", "certain": "a guess", "guess": "certain", "taken back": "certain"}
 
 
+@_makes("KnowsSources")
 def _source_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield mutants of the answers, beside what the agent picked when it was asked to."""
     picked = [others[0] if asked == "pick" else "" for asked, others in zip(args["asked"], args["others"], strict=True)]
@@ -373,6 +405,7 @@ def _source_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
 _SILENCE = "You have not told me that."
 
 
+@_makes("ForgetsOnRequest", "KnowsAndWithholds")
 def _withheld_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield mutants of the answers that tell something; the others, rightly, tell nothing."""
     golds = [gold for gold in args["expected"] if gold]
@@ -383,6 +416,7 @@ def _withheld_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]
         yield way, [*answers, _SILENCE]  # an open question may come last: a list of all is no phrase to be changed
 
 
+@_makes("KeepsSecrets")
 def _secret_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield mutants of the answers that tell something, and of those that keep a secret."""
     # Whose it is stands in the question alone: "for your neighbour it is ..." may well be right.
@@ -394,6 +428,7 @@ def _secret_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
         yield way, [gold or leak for gold, leak in zip(args["expected"], leaks, strict=True)]
 
 
+@_makes("SpeaksLanguage")
 def _language_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield mutants in which another order of the parts stands for the right one."""
     golds, told = args["expected"], args["told"]
@@ -406,6 +441,7 @@ def _language_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]
     yield "dump", [said if form else _SILENCE for form, said in zip(golds, listed, strict=True)]
 
 
+@_makes("RecallsValue")
 def _value_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     others = [*args.get("others", ()), "zebra"]
     yield from _fill_templates("phrase", gold=args["expected"], other=others[0])
@@ -417,34 +453,3 @@ _OF_SEVERAL = frozenset((
     "AnswersWithSources", "AppliesRule", "ForgetsOnRequest", "KeepsSecrets", "KeepsWorldsApart", "KnowsAndWithholds",
     "KnowsCurrentFacts", "KnowsHistory", "KnowsSources", "ObeysOrders", "RecallsFacts", "RecallsSteps", "WorksOut",
 ))  # fmt: skip
-_MAKERS: Mapping[str, Callable[[Mapping[str, Any]], Iterable[Replies]]] = {
-    "AnswersWithSources": _cited_mutants,
-    "AnswersWord": _word_mutants,
-    "AppliesRule": _one_by_one,
-    "DecodesMessages": _spy_mutants,
-    "ForgetsOnRequest": _withheld_mutants,
-    "KeepsSecrets": _secret_mutants,
-    "KnowsAndWithholds": _withheld_mutants,
-    "KeepsWorldsApart": _world_mutants,
-    "KnowsHistory": _one_by_one,
-    "KnowsCurrentFacts": _one_by_one,
-    "KnowsSources": _source_mutants,
-    "LeadsTo": _directions_mutants,
-    "LiesAt": _position_mutants,
-    "ListsItems": _item_mutants,
-    "ListsNames": _name_mutants,
-    "NamesColour": _colour_mutants,
-    "NamesUser": _name_now,
-    "ObeysOrders": _order_mutants,
-    "PicksOption": _option_mutants,
-    "PlaysGuest": _visit_mutants,
-    "QuoteAtReply": _quote_mutants,
-    "RecallsFacts": _one_by_one,
-    "RecallsJoke": _joke_mutants,
-    "RemindsInTime": _reminder_mutants,
-    "RecallsSteps": _one_by_one,
-    "RecallsValue": _value_mutants,
-    "SaysAtEachTrigger": _trigger_mutants,
-    "SpeaksLanguage": _language_mutants,
-    "WorksOut": _aggregate_mutants,
-}

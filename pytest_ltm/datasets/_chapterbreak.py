@@ -74,9 +74,10 @@ def chapter_from_dataset(
     negatives = record.get("negs")
     if not isinstance(negatives, list) or not negatives:
         raise DatasetError(f"{where}: expected 'negs', a list of texts (fields: {', '.join(sorted(record))}).")
-    context = _last_sentences(_record_text(record, "ctx", where), context_characters)
+    context, true = (_record_text(record, name, where) for name in ("ctx", "pos"))
     others = tuple(_record_text({"negs": text}, "negs", where) for text in negatives)
-    return Chapter(work=f"{work}_{number}", context=context, true=_record_text(record, "pos", where), others=others)
+    context = _last_sentences(context, context_characters)
+    return Chapter(work=f"{work}_{number}", context=context, true=true, others=others)
 
 
 def chapter_from_book(path: str | Path, rng: random.Random, *, others: int, context_characters: int) -> Chapter:

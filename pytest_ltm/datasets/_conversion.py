@@ -35,7 +35,7 @@ def write_interchange(
         header = Header(format=FORMAT, version=VERSION, source=source, opening=opening, notes=notes)
         with body.open("rb") as rest:
             _write_lines(whole, chain(history_lines((), header), rest))
-        whole.replace(target)
+        whole.replace(target)  # all of it or nothing: another run may be reading the same place
     return counts
 
 
@@ -64,6 +64,7 @@ def convert_once(name: str, read: HistoryReader, path: Path, cache: Path | None,
         folder = cache / FOLDER
         folder.mkdir(parents=True, exist_ok=True)
     files = sorted(path.rglob("*")) if path.is_dir() else [path]
+    # states, not contents: reading files of gigabytes to see that they are the same would take as long as converting
     states = [(str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns) for file in files if file.is_file()]
     digest = hashlib.sha256(repr((CONVERSION, VERSION, states)).encode()).hexdigest()
     target = folder / f"{name}-{digest[:24]}.jsonl"

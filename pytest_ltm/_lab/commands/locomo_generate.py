@@ -115,7 +115,8 @@ def _by_model(given: Namespace) -> list[dict[str, Any]]:
     if wrong := _file_faults(path, data):
         raise DatasetError(f"{path}: exists, but {wrong[0]}. See ltm data locomo-check, or name another file")
     records, writes = data, by_turns if given.turn_by_turn else at_once
-    personas, graphs = _given_personas(given.personas), _begun_graphs(given.graph)
+    personas, begun = _given_personas(given.personas), _begun_items(given.graph, "event graphs") if given.graph else []
+    graphs = {graph["sample_id"]: graph for graph in begun}
 
     def keep_graph(graph: dict[str, Any]) -> None:
         graphs[graph["sample_id"]] = graph
@@ -171,11 +172,6 @@ def _begun_items(path: Path, what: str) -> list[dict[str, Any]]:
     return data
 
 
-def _begun_graphs(path: Path | None) -> dict[str, dict[str, Any]]:
-    """Return the graphs of a file by conversation; DatasetError if it holds anything else."""
-    return {} if path is None else {graph["sample_id"]: graph for graph in _begun_items(path, "event graphs")}
-
-
 # --- locomo-check
 
 
@@ -200,14 +196,14 @@ def _file_faults(path: Path, records: list[dict[str, Any]]) -> list[str]:
     """Return what no longer holds in conversations that may have been edited; DatasetError if they cannot be loaded."""
     if records:
         load_locomo(path)
-    return [sentence for number, record in enumerate(records) for sentence in _record_faults(record, number)]
-
-
-def _record_faults(record: dict[str, Any], number: int) -> list[str]:
-    try:
-        return [f"{record['sample_id']}: {sentence}" for sentence in conversation_faults(record)]
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:  # whatever people write into it
-        return [f"conversation {number}: a field is missing or not of its kind ({describe_error(error)})"]
+    faults: list[str] = []
+    for number, record in enumerate(records):
+        try:
+            faults += [f"{record['sample_id']}: {sentence}" for sentence in conversation_faults(record)]
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:  # whatever people write into it
+            what = f"a field is missing or not of its kind ({describe_error(error)})"
+            faults.append(f"conversation {number}: {what}")
+    return faults
 
 
 def _write_json(path: Path, value: Any) -> None:

@@ -215,7 +215,11 @@ def load_texts(name: str) -> Any:
 @cache
 def load_storylines() -> dict[str, Storyline]:
     """Return the storylines by name, in the order of the file."""
-    return {row["name"]: _parse_storyline(row) for row in load_texts("storylines")}
+    storylines = {}
+    for row in load_texts("storylines"):
+        steps = (_parse_tellable(f"{row['name']}/{number}", step) for number, step in enumerate(row["steps"]))
+        storylines[row["name"]] = Storyline(**{**row, "steps": tuple(steps)})
+    return storylines
 
 
 @cache
@@ -230,7 +234,14 @@ def personal_topics() -> tuple[Tellable, ...]:
 @cache
 def load_habits() -> tuple[Habit, ...]:
     """Return what may change."""
-    return tuple(map(_parse_habit, load_texts("personas")["habits"]))
+    habits = []
+    for row in load_texts("personas")["habits"]:
+        key, why = f"habit/{row['key']}", Detail("reasonforchange", "", "", "")
+        first = Tellable(key=f"{key}/first", tell=row["tell"], role="new", details=())
+        change = replace(first, key=f"{key}/change", tell=row["change"], details=(why,), question=row["before"])
+        texts = {"now": row["now"], "all": row["all"]}
+        habits.append(Habit(key=key, pool=tuple(row["pool"]), first=first, change=change, **texts))
+    return tuple(habits)
 
 
 @cache
@@ -252,22 +263,10 @@ def draw_value(role: str, rng: random.Random) -> str:
     return str(pool).format(**{name: draw_value(name, rng) for name in sorted(brace_names(pool))})
 
 
-def _parse_storyline(row: Mapping[str, Any]) -> Storyline:
-    steps = (_parse_tellable(f"{row['name']}/{number}", step) for number, step in enumerate(row["steps"]))
-    return Storyline(**{**row, "steps": tuple(steps)})
-
-
 def _parse_tellable(key: str, row: Mapping[str, Any]) -> Tellable:
     parted = {name: [tuple(text.split(" | ")) for text in row.get(name, ())] for name in ("details", "conclusions")}
     details = tuple(Detail(*parts) for parts in parted["details"])
     return Tellable(**{**row, "key": key, "details": details, "conclusions": tuple(parted["conclusions"])})
-
-
-def _parse_habit(row: Mapping[str, Any]) -> Habit:
-    key, why = f"habit/{row['key']}", Detail("reasonforchange", "", "", "")
-    first = Tellable(key=f"{key}/first", tell=row["tell"], role="new", details=())
-    change = replace(first, key=f"{key}/change", tell=row["change"], details=(why,), question=row["before"])
-    return Habit(key=key, pool=tuple(row["pool"]), first=first, change=change, now=row["now"], all=row["all"])
 
 
 # --- Weaving the event graph: which storylines two people live through, and what of it they tell in which session.

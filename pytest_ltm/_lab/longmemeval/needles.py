@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
-from itertools import repeat
 from random import Random
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
@@ -271,18 +270,15 @@ def _make_needle(
     rng: Random, rows: Sequence[Happening], dates: Sequence[datetime], asked: datetime, question: str, answer: str,
     how: How, unknown: Happening | None = None,
 ) -> Needle:  # fmt: skip
-    told = tuple(map(_count_session, repeat(rng), rows, dates))
+    told = []
+    for row, date in zip(rows, dates, strict=True):
+        late = rng.randrange(len(WORDS))  # some days after the event at most, and the user says how many
+        aside = Aside(fill_values(rng.choice(row.say), when=WORDS[late]), row.nod)
+        told.append(EvidenceSession(some_time(rng, date + timedelta(days=late)), row.theme, aside))
     world = tuple(WorldFact(date, row.thing, row.past) for row, date in zip(rows, dates, strict=True))
     query = WorldQuery(how, tuple(row.thing for row in (*rows, *([unknown] if unknown else []))))
     kind, abstains = "temporal-reasoning", unknown is not None
-    return Needle(kind, question, answer, asked, told, world, query, "events", abstains)
-
-
-def _count_session(rng: Random, row: Happening, date: datetime) -> EvidenceSession:
-    """Return a session some days after the event at most, in which the user says how many."""
-    late = rng.randrange(len(WORDS))
-    aside = Aside(fill_values(rng.choice(row.say), when=WORDS[late]), row.nod)
-    return EvidenceSession(some_time(rng, date + timedelta(days=late)), row.theme, aside)
+    return Needle(kind, question, answer, asked, tuple(told), world, query, "events", abstains)
 
 
 _Row = TypeVar("_Row")

@@ -92,7 +92,7 @@ def _read_questions(file: Path, turns: dict[int, str], counts: Counter[str]) -> 
             cited = dict.fromkeys(chain.from_iterable(ids.values()) if isinstance(ids, dict) else ids)
             counts["left out: evidence that the chat does not hold"] += sum(one not in turns for one in cited)
             gold = next((str(one) for name in _GOLD if (one := getattr(probe, name)) is not None), None)
-            ordered = kind == "event_ordering"
+            ordered = kind == "event_ordering"  # its rubric is the order itself, not claims to be met one by one
             yield Question(
                 id=f"{kind}_{number}", kind=kind, text=probe.question, gold=tuple(probe.rubric) if ordered else gold,
                 match="order" if ordered else "answer", claims=() if ordered else tuple(probe.rubric),

@@ -53,6 +53,7 @@ def read_discord(path: Path, _splitting: Splitting, counts: Counter[str]) -> Ite
     if path.is_file():
         yield from _discord_channel(path, counts)
         return
+    # the package of one's own data keeps who and where beside the messages
     others = ("index.json", "channel.json", "user.json")
     files = sorted(file for file in path.rglob("*.json") if file.name not in others)
     if not files:

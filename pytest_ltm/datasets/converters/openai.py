@@ -45,7 +45,7 @@ def _shown_branch(talk: Mapping[str, Any], nodes: Mapping[str, Any], counts: Cou
     leaves = [name for name, node in nodes.items() if not node.get("children")]
     at: Any = talk.get("current_node") or (leaves[-1] if leaves else None)
     path: dict[str, Any] = {}
-    while at in nodes and at not in path:
+    while at in nodes and at not in path:  # an edited export may run in a circle
         path[at] = nodes[at].get("message")
         at = nodes[at].get("parent")
     counts["left out: messages in branches that edits replaced"] += sum(

@@ -99,7 +99,7 @@ def load_locomo(path: Path) -> LocomoData:
         except OSError as error:
             cure = "download locomo10.json, or make conversations with ltm data locomo-generate"
             raise DatasetError(f"{file}: cannot be read: {error.strerror}. LoCoMo is not shipped: {cure}") from error
-        digest.update(raw)
+        digest.update(raw)  # of the bytes: a file that was only formatted anew is another file
         top = Field(json_in(raw, str(file)), str(file))
         with faults_of_data():
             tops = top.items("conversations") if isinstance(top.value, list) else [top]

@@ -143,6 +143,7 @@ class LocomoSuite:
             return task.definition(sample, past, example)
         question = sample.questions[int(example)]
         about = [one for one in sample.speakers if re.search(rf"\b{re.escape(one)}\b", question.text)]
+        # by question: the order of its choices does not depend on which others are asked
         rng = random.Random(f"{self._seed} {sample.id} {question.index}")
         text, choices = phrase_question(question, self._choices.asking, rng)
         return Definition(

@@ -260,6 +260,7 @@ class NextTurns:
         """Return the turns that are drawn, in their order; all that can be asked for if they are fewer."""
         turns = [turn for session in sample.sessions for turn in session.turns[1:]]
         able = [turn.id for turn in turns if len(re.findall(r"\w+", turn.text)) >= WORDS]
+        # by sample: the turns are the same ones whichever conversations are chosen
         rng = random.Random(f"locomo dialogue {self._seed} {sample.id}")
         drawn = set(rng.sample(able, min(self._turns, len(able))))
         return [one.replace(":", "_") for one in able if one in drawn]

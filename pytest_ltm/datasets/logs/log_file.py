@@ -95,6 +95,7 @@ class LogsFile:
         """Return the SHA-256 of all sessions of a user, by date."""
         digest = hashlib.sha256()
         with self.path.open("rb") as file:
+            # by date, not as the file has them: its lines may be sorted otherwise without another history
             for place in self.users[user].sessions.values():
                 file.seek(place.start)
                 digest.update(file.read(place.size).strip())
@@ -211,7 +212,7 @@ def iter_numbered_lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
                 content = raw.removeprefix(_MARK) if number == 1 else raw
                 if content.strip():
                     yield number, start + len(raw) - len(content), content
-                start += len(raw)
+                start += len(raw)  # counted, as `tell` costs a system call for each line
     except IsADirectoryError as error:
         raise DatasetError(f"{path}: is a folder. Name a file; exports are read by ltm data convert") from error
     except OSError as error:

@@ -64,7 +64,7 @@ class LogsSuite:
         self.title = f"{source}: {len(asked):,} questions{users}, {total:,} sessions"
         self.notes: Sequence[str] = tuple(file_notes(file))
         self.legend: Sequence[str] = (LEGEND,)
-        self._last: tuple[str, ToldSessions] | None = None
+        self._last: tuple[str, ToldSessions] | None = None  # one: histories may be larger than memory
 
     def places(self, entry: str) -> Sequence[tuple[str, str]]:
         """Return thread and example of every question of a kind."""

@@ -231,6 +231,7 @@ def group_by_history(entries: Sequence[RecordIndexEntry], size: int, *, seed: in
 
     Which go together is drawn by the seed; in a group they stand as in the file.
     """
+    # drawn, as neighbours in the file are of one type, whose questions would then be asked of one history
     mixed = list(entries)
     Random(f"longmemeval groups {seed}").shuffle(mixed)
     count = -(-len(mixed) // size)
