@@ -1,4 +1,4 @@
-"""The options and their ini twins, rows of `options.json`; what a row's text means is what its parser makes of it.
+"""The options and their ini twins: one table of rows; what a row's text means is what its parser makes of it.
 
 Data sets add rows of their own through the hook `pytest_ltm_datasets`. Values stay strings, so that they travel to
 xdist workers.
@@ -7,8 +7,6 @@ xdist workers.
 from __future__ import annotations
 
 import importlib
-import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import pytest
@@ -18,6 +16,7 @@ from pytest_ltm.datasets._dataset import one_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from pytest_ltm._model.suite import Suite
     from pytest_ltm.datasets import Dataset
@@ -80,7 +79,10 @@ def lazy_parser(place: str) -> Callable[[str], Any]:
     return parse
 
 
-DATA_SETS, ADVANCED = "data sets", "advanced"
+# What `pytest --help` shows together, the groups in this order.
+GROUPS = RUN, AGENTS, GATE, REPORTS, DATA_SETS, ADVANCED = (
+    "run", "agents and judges", "gate", "reports and costs", "data sets", "advanced",
+)  # fmt: skip
 
 
 class Option(NamedTuple):
@@ -106,26 +108,128 @@ class Option(NamedTuple):
         return self.flag.removeprefix("--").replace("-", "_")
 
 
-def _option(row: dict[str, Any]) -> Option:
-    """Return a row of the file: at most one of its `least` (and `votes`), `words` and `parser` says what it means."""
-    if "least" in row:
-        row["parse"] = IntegerParser(row.pop("least"), votes=row.pop("votes", False))
-    elif "words" in row:
-        row["parse"] = one_of(*row.pop("words"))
-    elif "parser" in row:
-        row["parse"] = lazy_parser(row.pop("parser"))
-    return Option(**{**row, "endings": tuple(row.get("endings", ()))})
-
-
-# JSON, because every session of pytest reads it, and no other format is as quick.
-_FILE: Mapping[str, Any] = json.loads(Path(__file__).with_name("options.json").read_text(encoding="utf-8"))
-OPTIONS = tuple(map(_option, _FILE["options"]))
+OPTIONS = (
+    Option("--ltm-span", "SPAN[,SPAN...]", "memory spans in tokens, such as 2k,32k, or 'isolated'", "2k", RUN),
+    Option("--ltm-suite", "NAME|FILE", "built-in suite, *.ltm-suite.yml file, or 'none'", "standard", RUN),
+    Option("--ltm-data", "PATH", "file or folder of the data set that --ltm-suite names", group=DATA_SETS),
+    Option("--ltm-questions", "alone|together",
+           "ask each question of a data set alone after the history, or all in one conversation (default: its paper)",
+           group=DATA_SETS, parse=one_of("alone", "together")),
+    Option("--ltm-definitions", "DIR", "play the definition files in DIR instead of generating examples",
+           group=DATA_SETS, is_path=True),
+    Option("--ltm-language", "CODE[,CODE...]",
+           "language of scenarios and filler: en, de; en:de: told in one, asked in the other; a list: each in turn",
+           "en", RUN, parse=lazy_parser("locales:parse_language_list")),
+    Option("--ltm-seed", "N|fresh|env:NAME",
+           "seed for everything random: a number, a fresh one, or a secret in an environment variable", "0", RUN,
+           parse=lazy_parser("_model.plan:parse_seed")),
+    Option("--ltm-examples", "N", "examples of each scenario, overriding marker and suite", group=RUN,
+           parse=IntegerParser(1)),
+    Option("--ltm-trials", "N", "fresh conversations for each agent and span, for statistics", "1", RUN,
+           parse=IntegerParser(1)),
+    Option("--ltm-filler", "SPEC", "filler: varied, letters, mixed, trivia, trivia:FILE or pkg.mod:factory", "varied"),
+    Option("--ltm-tokenizer", "NAME", "encoding that measures spans: cl100k_base, o200k_base, ...", "cl100k_base"),
+    Option("--ltm-scoring", "RULES", "rules of the evaluators: current, v3.5 or paper", "current",
+           parse=one_of("current", "v3.5", "paper")),
+    Option("--ltm-count", "MODE",
+           "what counts towards spans: replies up to their message's length (capped), none (told), all; or only filler",
+           parse=one_of("capped", "told", "all", "filler")),
+    Option("--ltm-thoughts", "strip|keep",
+           "what scenarios, judges and the model see of a reply: only its speech (strip) or all of it (keep)",
+           "strip", AGENTS, parse=one_of("strip", "keep")),
+    Option("--ltm-sessions", "N|every:TIME",
+           "the user comes back to a fresh agent with only its memory: N sessions in each memory span, or one every:8h",
+           group=AGENTS, parse=lazy_parser("_model.schedule:parse_sessions_option")),
+    Option("--ltm-traces", "auto|PORT",
+           "receive what an agent's memory does as OpenTelemetry spans, on this port of the machine, or a free one",
+           group=AGENTS, parse=parse_traces_port),
+    Option("--ltm-judge", "SPEC", "judge beyond rules: openai:MODEL[@URL], pkg.mod:Class, or none", "none", AGENTS),
+    Option("--ltm-judge-votes", "N", "votes that confirm a judge's 'no'; an odd number", "3", AGENTS,
+           parse=IntegerParser(1, votes=True)),
+    Option("--ltm-judge-cache", "on|off", "reuse the judge's earlier replies (on) or ask again (off)", "on",
+           parse=one_of("on", "off")),
+    Option("--ltm-judge-canaries", "on|off", "first test the judge on three answers with known grades", "on",
+           parse=one_of("on", "off")),
+    Option("--ltm-time", "MODE", "how time passes: simulated, jump, signal or sleep", "simulated", AGENTS,
+           parse=one_of("simulated", "jump", "signal", "sleep")),
+    Option("--ltm-reply-timeout", "SECONDS", "time limit for one reply; 0: none", "300", AGENTS,
+           parse=parse_time_limit),
+    Option("--ltm-evaluator-timeout", "SECONDS",
+           "time limit for scoring an answer, and for each call of a watcher; 0: none", "60", parse=parse_time_limit),
+    Option("--ltm-retries", "N", "times that a message is sent again after a transient fault", "4", AGENTS,
+           parse=IntegerParser(0)),
+    Option("--ltm-concurrency", "N|auto",
+           "how many conversations one process plays at once; auto: as many as suit each agent", "1", AGENTS,
+           parse=lazy_parser("plugin.collection:parse_concurrency")),
+    Option("--ltm-worker-tries", "N",
+           "xdist workers that may die at one point of a conversation before it is dropped", "2",
+           parse=IntegerParser(1)),
+    Option("--ltm-shard", "I/N", "play shard I of N: one run divided over several machines",
+           parse=lazy_parser("plugin.collection:parse_shard")),
+    Option("--ltm-price", "[LABEL=]IN/OUT[/CACHED]", "dollars per million tokens, for an agent or for 'judge'",
+           group=REPORTS, many=True),
+    Option("--ltm-max-cost", "DOLLARS", "stop when agents and judge have cost this much; continue with --ltm-resume",
+           group=REPORTS, parse=lazy_parser("_journal.cost:read_dollars")),
+    Option("--ltm-max-tokens", "N", "stop when agents and judge have used N tokens, input and output: 200k, 1.5m",
+           group=REPORTS, parse=lazy_parser("_journal.cost:read_tokens")),
+    Option("--ltm-assume-reply", "N", "for --ltm-dry-run: tokens to assume for each reply (default: what is typical)",
+           parse=IntegerParser(1)),
+    Option("--ltm-latency", "SECONDS", "for --ltm-dry-run: time to assume for each reply", "2", parse=parse_seconds),
+    Option("--ltm-dir", "DIR", "where run folders are written", ".ltm", REPORTS, is_path=True),
+    Option("--ltm-report", "FILE.html", "write a self-contained HTML report of the run", group=REPORTS, is_path=True,
+           endings=(".html", ".htm")),
+    Option("--ltm-summary", "FILE.md", "write a Markdown summary of the run; -: print it in place of the tables",
+           group=REPORTS, is_path=True),
+    Option("--ltm-compare", "NAME|FILE|RUN", "show what changed since a baseline or another run with an equal plan",
+           group=GATE),
+    Option("--ltm-compare-plans", "WHAT",
+           "equal: require equal plans; overlapping: compare the examples that both share", "equal", GATE,
+           parse=one_of("equal", "overlapping")),
+    Option("--ltm-compare-fail", "RULE", "fail if worse by more than this: mean:5%, p:0.05, cost:10%, ...",
+           group=GATE, many=True),
+    Option("--ltm-fail-under", "RULE", "fail if a metric misses this threshold: 0.8, skill:R.mean:0.5, ...",
+           group=GATE, many=True),
+)  # fmt: skip
 DEFAULTS = {option.dest: option.default for option in OPTIONS}
 # Those without a twin of the same kind: what starts a run, and switches, which have no metavar. None is the default of
 # the one switch that has a twin, which speaks if nobody gives the option.
-_PLAIN: Mapping[str, Mapping[str, Any]] = {row["flag"]: row for row in _FILE["plain"]}
-# What `pytest --help` shows together, the groups in this order.
-GROUPS: tuple[str, ...] = tuple(_FILE["groups"])
+_PLAIN: Mapping[str, Mapping[str, Any]] = {
+    "--ltm-agent": {"group": RUN, "action": "append", "default": [], "metavar": "SPEC[,SPEC...]", "help": (
+        "agent under test: full, window:8k, echo, silent (bundled: no key, no network), pkg.mod:Class, "
+        "pkg.mod:function, a name from the ini value ltm_agents, or a spec for the hook "
+        "pytest_ltm_make_agent; several with commas or by repeating the option; NAME=SPEC gives it a label. "
+        "Starts an LTM run: only LTM scenarios are run."
+    )},
+    "--ltm-resume": {"group": RUN, "metavar": "latest|RUN", "help": (
+        "resume an interrupted run (its ID, its folder or 'latest') with its original agents, options and "
+        "paths; recorded messages are not sent again"
+    )},
+    "--ltm-rescore": {"group": RUN, "metavar": "latest|RUN", "help": (
+        "score a recorded run again (its ID, its folder or 'latest') with the current evaluators, scoring "
+        "rules and judge; no agent is called, and the differences are printed"
+    )},
+    "--ltm-save": {"group": GATE, "metavar": "NAME", "help": (
+        "save the results as the baseline ltm_baselines/NAME.json in the root folder, to commit"
+    )},
+    "--ltm": {"group": RUN, "action": "store_true", "help": (
+        "start an LTM run with the agents of the ini value ltm_agents"
+    )},
+    "--ltm-dry-run": {"group": RUN, "action": "store_true", "help": (
+        "show the planned schedule with its tokens, time and expected cost; calls no agent or judge, writes "
+        "nothing"
+    )},
+    "--ltm-live": {"group": RUN, "action": "store_true", "help": (
+        "print a link to a local page that shows the run while it happens; needs the extra web"
+    )},
+    "--ltm-agent-process": {"group": AGENTS, "action": "store_true", "default": None, "help": (
+        "run each agent that a dotted path names in a process of its own, so that nothing it does can end or "
+        "hang the run"
+    )},
+    "--ltm-no-probe": {"group": AGENTS, "action": "store_true", "help": (
+        "skip the isolation probe, which asks each agent, before any conversation, for what it was told in "
+        "another (at most 6 messages for each agent)"
+    )},
+}  # fmt: skip
 
 
 class OptionTable:
