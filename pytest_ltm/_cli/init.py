@@ -172,7 +172,7 @@ def _framework_start(framework: Framework, made: list[tuple[str, str]]) -> Start
         why = f"found no bot of {title}: have {AGENT}.py import yours in place of {STAND_IN}.{name}"
         return Start(agent=AGENT, texts=texts, why=why, plays=False, **wanted)
     why = f"wrote a bot for {title}: put yours in place of it in {AGENT}.py"
-    plays = has_it and importlib.util.find_spec("openai") is not None
+    plays = has_it and bool(importlib.util.find_spec("openai"))
     return Start(agent=AGENT, texts=texts, why=why, plays=plays, **wanted)
 
 
