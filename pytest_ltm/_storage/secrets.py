@@ -16,6 +16,7 @@ import re
 import urllib.parse
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache, partial
+from itertools import chain
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 T = TypeVar("T")
@@ -84,11 +85,14 @@ def may_have_secrets(written: str) -> bool:
 
 def _iter_json_texts(value: Any) -> Iterator[str]:
     """Yield every text in JSON values, keys included."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list | tuple | Mapping):
-        for part in value.items() if isinstance(value, Mapping) else value:
-            yield from _iter_json_texts(part)
+    parts = [value]
+    for part in parts:  # it grows meanwhile: generators in each other would hand every text through all of them
+        if isinstance(part, str):
+            yield part
+        elif isinstance(part, dict):
+            parts += chain.from_iterable(part.items())
+        elif isinstance(part, list | tuple):
+            parts += part
 
 
 def remember_secret(name: str, value: str) -> None:
