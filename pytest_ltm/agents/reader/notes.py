@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Callable  # noqa: TC003 - read where a note's signature is shown
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
@@ -16,7 +17,7 @@ from pytest_ltm._model.transcript import TextFile
 from pytest_ltm._storage.schema import load_packaged_yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 
 T = TypeVar("T")
