@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm.plugin.options import ADVANCED, DATA_SETS, GROUPS, OPTIONS
+from pytest_ltm.plugin.options import _PLAIN, ADVANCED, DATA_SETS, GROUPS, OPTIONS
 
 if TYPE_CHECKING:
     from conftest import Project
@@ -50,7 +50,7 @@ def test_the_help_shows_the_options_in_groups(rivers: Project) -> None:
     assert begins == sorted(begins)
     groups = dict(zip(GROUPS, map(slice, begins, [*begins[1:], None]), strict=True))
     assert all(f"\n  {option.flag}" in shown[groups[option.group]] for option in OPTIONS)
-    assert "\n  --ltm-agent=" in shown[groups["run"]]
+    assert all(f"\n  {flag}" in shown[groups[row["group"]]] for flag, row in _PLAIN.items())
     assert "--ltm-rivers-count=N" in shown[groups[DATA_SETS]]
     assert "--ltm-scoring=RULES" in shown[groups[ADVANCED]]
 
