@@ -49,7 +49,7 @@ _FIRST = 4
 # Beyond so many that nobody has asked for, operations are left out.
 _MOST_WAITING = 100_000
 # Seconds that a question waits for the spans of its search, which exporters send in batches.
-_PATIENCE = 1.0
+_PATIENCE = 2.0
 # After so many questions without any, none is waited for.
 _MOST_IN_VAIN = 3
 # Seconds that a client may take over a request.
@@ -151,10 +151,11 @@ class SpanInbox:
     def operations(self, number: int, *, patient: bool) -> tuple[MemoryOperation, ...]:
         """Return the operations that came in; of an earlier exchange each says which.
 
-        `patient`: wait a little for those of this exchange, if spans come at all.
+        `patient`: wait a little for those of this exchange, unless that was in vain before.
         """
         with self._lock:
-            if patient and self._newest and self._in_vain < _MOST_IN_VAIN:
+            # A quick conversation asks before an exporter sent its first batch; who sends none is waited for once.
+            if patient and self._in_vain < (_MOST_IN_VAIN if self._newest else 1):
                 began = self._windows[-1][0]
                 came = self._lock.wait_for(lambda: self._newest >= began, _PATIENCE)
                 self._in_vain = 0 if came else self._in_vain + 1

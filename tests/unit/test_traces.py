@@ -223,9 +223,13 @@ def test_what_waits_has_a_limit(receiver: SpanReceiver, inbox: SpanInbox, monkey
     assert len(taken(inbox)) == 3
 
 
-def test_a_question_waits_for_the_spans_of_its_search(receiver: SpanReceiver, inbox: SpanInbox) -> None:
-    send(receiver, span("create_memory", ["tea"]))
-    taken(inbox)
+@pytest.mark.parametrize("sent_before", [True, False], ids=["spans came before", "these are the first"])
+def test_a_question_waits_for_the_spans_of_its_search(
+    receiver: SpanReceiver, inbox: SpanInbox, *, sent_before: bool
+) -> None:
+    if sent_before:
+        send(receiver, span("create_memory", ["tea"]))
+        taken(inbox)
     inbox.begin_exchange(1)
     late = threading.Timer(0.05, lambda: send(receiver, span("search_memory", ["tea"])))
     late.start()
