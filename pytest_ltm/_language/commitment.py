@@ -100,15 +100,26 @@ def committed_values(reply: str, find: Callable[[str], Sequence[Mention]]) -> se
     # a line of thought with arrows ends at the last one
     before, _, after = text.rpartition("\u2192")
     text = trim_flood(after if asserts(before) and asserts(after) else text, find)
-    if alone := _last_line(text, find):
-        return {alone}
-    held = asserted_mentions(text, find) or _told_earlier(text, find)
+    if last := _last_line(text, find):
+        return {last}
+    held = asserted_mentions(text, find)
+    if not held:
+        # where nothing is said of the present, what was told earlier is the answer: "you once told me teal"
+        held = [mention for mention in find(text)[-_MOST:] if doubt_about(text, mention) == EARLIER]
+        now = [mention for mention in held if RE.now.search(_with_aside(text, mention))]
+        held = now or ([] if RE.now.search(text) else held)
     values = {mention.value for mention in held}
     sentences = [(one, sentence_around(text, one.start, one.end)) for one in held]
     decides = any(RE.decides.search(sentence) for _, sentence in sentences)
     if RE.none.search(" ".join(plain_words(text))) and not decides:
         return set()
-    if knows_not(text) and not any(_stands_alone(text, one, sentence) for one, sentence in sentences):
+    # a sentence of the value alone, or one with "still", answers though the reply says that it does not know
+    alone = (
+        RE.still.search(" ".join(plain_words(sentence)))
+        or not plain_words(sentence.replace(text[one.start : one.end], " "))
+        for one, sentence in sentences
+    )
+    if knows_not(text) and not any(alone):
         return set()
     if len(values) <= 1:
         return set() if held and all(is_alternative(text, mention) for mention in held) else values
@@ -139,13 +150,6 @@ def _decided_value(text: str, held: Sequence[Mention]) -> set[str]:
     again = {sentence_around(text, one.start, one.end) for one in later if one.value == value}
     claims_more = any(RE.commits.search(RE.doubts.sub(" ", rival)) for rival in rivals - again)
     return {value} if RE.commits.search(said) and not claims_more else set()
-
-
-def _told_earlier(text: str, find: Callable[[str], Sequence[Mention]]) -> list[Mention]:
-    """Return what is only said to have been told earlier, where nothing is said of the present."""
-    mentions = [mention for mention in find(text)[-_MOST:] if doubt_about(text, mention) == EARLIER]
-    now = [mention for mention in mentions if RE.now.search(_with_aside(text, mention))]
-    return now or ([] if RE.now.search(text) else mentions)
 
 
 def asserted_mentions(text: str, find: Callable[[str], Sequence[Mention]], *, formerly: bool = False) -> list[Mention]:
@@ -219,27 +223,18 @@ def _with_aside(text: str, mention: Mention) -> str:
     return " ".join((*clause_around(text, mention.start, mention.end), aside[0] if aside else ""))
 
 
-def _stands_alone(text: str, mention: Mention, said: str) -> bool:
-    """Tell whether the sentence of a mention says something to the question, though the reply does not know."""
-    rest = said.replace(text[mention.start : mention.end], " ")
-    return RE.still.search(" ".join(plain_words(said))) is not None or not plain_words(rest)
-
-
 def _last_line(text: str, find: Callable[[str], Sequence[Mention]]) -> str:
     """Return the value that stands alone on the last line, "" where none does or the line before is such a one, too."""
-    lines = [line for line in text.splitlines() if RE.markup.sub("", line)]
-    alone = [_value_alone(line, find) for line in lines[-2:]]
+    lines = [line for line in text.splitlines() if RE.markup.sub("", line)][-2:]
+    alone: list[str] = []
+    for line in lines:
+        named = list(find(line))
+        rest = plain_words(line[: named[0].start] + line[named[0].end :]) if len(named) == 1 else None
+        alone.append(named[0].value if rest in ([], ["answer"], ["option"], ["final", "answer"]) else "")
+    # two such lines in a row, or one with a bullet, are a list: it settles on nothing
     if len(alone) > 1 and not alone[0] and not re.match(r"\s*[-*\u2022+]\s", lines[-1]):
         return alone[1]
     return ""
-
-
-def _value_alone(line: str, find: Callable[[str], Sequence[Mention]]) -> str:
-    result = list(find(line))
-    if len(result) != 1:
-        return ""
-    rest = plain_words(line[: result[0].start] + line[result[0].end :])
-    return result[0].value if rest in ([], ["answer"], ["option"], ["final", "answer"]) else ""
 
 
 # Shorter words are hardly misspelt: they are others.

@@ -135,8 +135,12 @@ def _place_stretch(stretch: DateRange, before: str) -> tuple[DateRange, ...]:
         return (_weekend_of(week) if match["end"] else week,)
     if match := RE.counted.search(before):
         count = int(match["count"]) if match["count"].isdigit() else NUMBERS[match["count"]]
+        count *= (1 if match["way"] == "after" else -1) * (12 if match["unit"] == "year" else 1)
+        year, month = divmod(stretch.first.year * 12 + stretch.first.month - 1 + count, 12)
+        # two years before 2023 is a year, two years before May 2023 a month
+        whole = match["unit"] == "year" and stretch.days > _MOST_OF_A_YEAR
         try:
-            return (_count_stretch(stretch, count if match["way"] == "after" else -count, match["unit"]),)
+            return (_stretch_of(year, "" if whole else str(month + 1), "", {}),)
         except ValueError:  # before the first year
             return ()
     if match := RE.moved.search(before):
@@ -147,14 +151,6 @@ def _place_stretch(stretch: DateRange, before: str) -> tuple[DateRange, ...]:
         last = max(days * (third + 1) // 3 - 1, 0)
         return (DateRange(stretch.first + timedelta(days * third // 3), stretch.first + timedelta(last)),)
     return (stretch,)
-
-
-def _count_stretch(stretch: DateRange, count: int, unit: str) -> DateRange:
-    """Return the month that many months or years away; of a whole year, the year."""
-    if unit == "year" and stretch.days > _MOST_OF_A_YEAR:
-        return _stretch_of(stretch.first.year + count, "", "", {})
-    month = stretch.first.year * 12 + stretch.first.month - 1 + count * (12 if unit == "year" else 1)
-    return _stretch_of(month // 12, str(month % 12 + 1), "", {})
 
 
 def _weekend_of(week: DateRange) -> DateRange:

@@ -148,7 +148,15 @@ class _JsonReader:
         bare = _BARE.match(self.text, at)
         if bare is None:
             raise NoJSON("a value was expected")
-        return _parse_literal(bare.group().strip()), bare.end()
+        word = bare.group().strip()
+        if word.lower() in _LITERALS:
+            return _LITERALS[word.lower()], bare.end()
+        try:
+            # a long run of digits is no number: to read one takes time with the square of its length
+            value = json.loads(word) if len(word) < MAX_DEPTH else word.strip("\"'")
+        except ValueError:
+            value = word.strip("\"'")
+        return value, bare.end()
 
 
 def _unescape_text(quoted: str) -> str:
@@ -156,12 +164,3 @@ def _unescape_text(quoted: str) -> str:
         return str(json.loads(f'"{quoted[1:-1]}"', strict=False))
     except ValueError:
         return quoted[1:-1]
-
-
-def _parse_literal(word: str) -> Any:
-    if word.lower() in _LITERALS:
-        return _LITERALS[word.lower()]
-    try:
-        return json.loads(word) if len(word) < MAX_DEPTH else word.strip("\"'")
-    except ValueError:
-        return word.strip("\"'")

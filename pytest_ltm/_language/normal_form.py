@@ -19,14 +19,16 @@ def normalize(speech: str) -> str:
     A frame (a fence, a tag, a label) goes if it encloses all; unmarked words only if they are courtesies, at the
     beginning or the end, and something else remains.
     """
-    return settle_text(speech, _simplify_once)
 
+    def simplify(text: str) -> str:
+        # typography first: the others look for plain quotes and dashes
+        frames = (_without_tags, _strip_quotes, _without_math, _strip_wrapping)
+        for part in (_plain_type, *frames, _without_citations, _without_closings, _without_openings):
+            # what would leave nothing is no layer around an answer, it is the answer
+            text = part(text.strip()).strip() or text
+        return text.strip()
 
-def _simplify_once(text: str) -> str:
-    # typography first: the others look for plain quotes and dashes
-    for part in (_plain_type, _strip_frame, _without_citations, _without_closings, _without_openings):
-        text = part(text).strip() or text
-    return text.strip()
+    return settle_text(speech, simplify)
 
 
 # --- Typography.
@@ -57,12 +59,6 @@ _PAIRS = (*zip(_MARKS, _MARKS, strict=True), ("(", ")"), ("[", "]"), ("<<", ">>"
 _KEYS = ("answer", "response", "reply", "final_answer", "output", "result", "text", "message", "content", "value")
 
 
-def _strip_frame(text: str) -> str:
-    for part in (_without_tags, _strip_quotes, _without_math, _strip_pair, _strip_label):
-        text = part(text.strip()).strip() or text
-    return text
-
-
 def _without_tags(text: str) -> str:
     text = strip_struck(text)
     if "<" not in text:
@@ -86,15 +82,13 @@ def _strip_quotes(text: str) -> str:
     if text.startswith(">") and (RE.unquoted_line.search(text) is None or ("\n\n" not in text and text[1:2] == " ")):
         text = RE.quote_mark.sub("", text)
     text = RE.pointer.sub("", RE.before_items.sub("", RE.rules.sub("", text)))
-    return _only_value(text) if text.startswith("{") and text.endswith("}") else text
-
-
-def _only_value(text: str) -> str:
-    """Return the text in a JSON object that holds nothing but an answer."""
+    if not (text.startswith("{") and text.endswith("}")):
+        return text
     try:
         value = json.loads(text, strict=False)
     except (ValueError, RecursionError):
         return text
+    # a JSON object is a frame only where it holds nothing but an answer
     if len(value) == 1 and (only := next(iter(value))).lower() in _KEYS and isinstance(value[only], str):
         return str(value[only])
     return text
@@ -109,21 +103,19 @@ def _without_math(text: str) -> str:
     return RE.link.sub(r"\1", text) if "](" in text else text
 
 
-def _strip_pair(text: str) -> str:
-    """Return what one pair of marks encloses, if it encloses all and stands nowhere else."""
+def _strip_wrapping(text: str) -> str:
+    """Return what one pair of marks encloses, if it encloses all and stands nowhere else, without its label."""
     for opening, closing in _PAIRS:
         inner = text[len(opening) : -len(closing)]
         if not (text.startswith(opening) and text.endswith(closing) and inner.strip()):
             continue
         if opening not in inner and closing not in inner and not (opening in "([" and RE.lists.search(inner)):
-            return inner
-    return text
-
-
-def _strip_label(text: str) -> str:
+            text = inner.strip()
+            break
     for pattern in (RE.heading, RE.prefix):
         match = pattern.match(text)
         label = next(filter(None, match.groups())) if match else ""
+        # other words before a colon belong to the answer: "Bus: line 4"
         if match and text[match.end() :].strip() and _consists_of(label, LEXICON.words("roles")):
             text = text[match.end() :]
     return text

@@ -47,19 +47,14 @@ def words_with_digits(some_words: Sequence[str]) -> Iterator[str]:
             yield some_words[at]
             at += 1
             continue
-        value, used = _spelled_number(some_words, at)
+        value, used = _below_hundred(some_words, at)
+        if used and some_words[at + used : at + used + 1] == ["hundred"]:
+            link = used + 1 + (some_words[at + used + 1 : at + used + 2] == ["and"])
+            rest, more = _below_hundred(some_words, at + link)
+            # "and" behind a bare "two hundred" belongs to what follows, not to the number
+            value, used = (value * 100 + rest, link + more) if more else (value * 100, used + 1)
         yield str(value) if used else some_words[at]
         at += used or 1
-
-
-def _spelled_number(some_words: Sequence[str], at: int) -> tuple[int, int]:
-    """Return the number that begins there, below a thousand where it is spelled, and how many words it takes."""
-    value, used = _below_hundred(some_words, at)
-    if not used or some_words[at + used : at + used + 1] != ["hundred"]:
-        return value, used
-    link = used + 1 + (some_words[at + used + 1 : at + used + 2] == ["and"])
-    rest, more = _below_hundred(some_words, at + link)
-    return (value * 100 + rest, link + more) if more else (value * 100, used + 1)
 
 
 def _below_hundred(some_words: Sequence[str], at: int) -> tuple[int, int]:
@@ -99,16 +94,26 @@ def write_digits(text: str) -> str:
     numbers whole ("twelve hundred"), rates of one form ("per week", "weekly" and "every week" are "1 time a week").
     Single words ("seven") stay. Doing it twice changes nothing more.
     """
+
+    def large_number(match: re.Match[str]) -> str:
+        if match["hundreds"]:
+            return str(_small_number(match["hundreds"]))
+        return str(_small_number(match["thousands"]) * 1_000 + _small_number(match["rest"] or "0"))
+
+    def clock_time(match: re.Match[str]) -> str:
+        hour, minutes = _small_number(match[5]), _MINUTES[(match[1] or match[3]).removeprefix("a ")]
+        return f"{(hour - 2) % 12 + 1}:{60 - minutes}" if match[4] else f"{hour}:{minutes:02}"
+
     plain = text.lower().replace("**", "").replace("\u2019", "'")
     plain = RE.degrees.sub(lambda result: " celsius" if "c" in result[1] else " fahrenheit", plain)
     plain = RE.minutes_seconds.sub(r"\1 minutes \2 seconds", RE.hours_minutes.sub(r"\1 hours \2 minutes", plain))
     plain = RE.name.sub(lambda result: _NAMED[result[0]], RE.grouped.sub("", plain))
     # large numbers before small ones, which are their parts
-    plain = RE.large.sub(_large_number, plain)
+    plain = RE.large.sub(large_number, plain)
     plain = RE.units_and_a_half.sub(lambda result: f"{_small_number(result[1]) + 0.5:g} {result[2]}s", plain)
     plain = RE.and_a_half.sub(lambda result: f"{_small_number(result[1]) + 0.5:g}", plain)
     plain = RE.half.sub(r"0.5 \1s", plain)
-    plain = RE.oclock.sub(lambda result: f"{_small_number(result[1])}:00", RE.past.sub(_clock_time, plain))
+    plain = RE.oclock.sub(lambda result: f"{_small_number(result[1])}:00", RE.past.sub(clock_time, plain))
     plain = RE.daytime.sub(lambda result: f"{result[1]} {'am' if result[2] == 'morning' else 'pm'}", plain)
     return _uniform_rates(RE.often.sub(lambda result: _LY[result[0]], plain)).replace("'", "")
 
@@ -120,17 +125,6 @@ def _small_number(word: str) -> int:
     for part in re.split(r"[- ]+(?:and )?", word):
         total = total * 100 if part == "hundred" else total + NUMBERS[part]
     return total
-
-
-def _large_number(match: re.Match[str]) -> str:
-    if match["hundreds"]:
-        return str(_small_number(match["hundreds"]))
-    return str(_small_number(match["thousands"]) * 1_000 + _small_number(match["rest"] or "0"))
-
-
-def _clock_time(match: re.Match[str]) -> str:
-    hour, minutes = _small_number(match[5]), _MINUTES[(match[1] or match[3]).removeprefix("a ")]
-    return f"{(hour - 2) % 12 + 1}:{60 - minutes}" if match[4] else f"{hour}:{minutes:02}"
 
 
 def _uniform_rates(plain: str) -> str:

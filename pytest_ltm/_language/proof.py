@@ -39,8 +39,7 @@ from pytest_ltm._language.refusal import only_offers_example, tells_nothing
 from pytest_ltm._language.words import STOP_WORDS, is_english, plain_words, word_stem
 
 if TYPE_CHECKING:
-    import re
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     Finder = Callable[[str], Sequence[Mention]]
 
@@ -283,43 +282,44 @@ def telling_words(value: str) -> list[str]:
 def _value_finder(answer: str, values: Sequence[str]) -> Finder:
     """Return what finds values as they are written, or in other forms in a text that has none as it is written."""
     literal = len(answer) > _LONGEST or bool(find_mentions(normalize_text(answer), values))
-    found_by = find_mentions if literal else loose_mentions
-    return lambda text: [one for one in found_by(text, values) if _keeps_sign(text, one)]
+
+    def find(text: str) -> list[Mention]:
+        kept = []
+        for one in (find_mentions if literal else loose_mentions)(text, values):
+            # the sign with which a value ends makes it another one: C++, A-
+            wanted = (RE.sign.findall(one.value[-2:]) or [""])[-1]
+            match = RE.sign.match(text, one.end)
+            sign = match[0] if match else ""
+            # behind more than a grade, a minus is a dash
+            if sign == wanted or (not wanted and sign == "-" and len(one.value) > _LONGEST_GRADE):
+                kept.append(one)
+        return kept
+
+    return find
 
 
 _LONGEST_GRADE = 2
-
-
-def _keeps_sign(text: str, one: Mention) -> bool:
-    """Return whether a value is followed by the sign with which it ends, and by no other: C++, A-."""
-    wanted = RE.sign.findall(one.value[-2:])[-1:]
-    sign = RE.sign.match(text, one.end)
-    if sign is None:
-        return not wanted
-    return [sign[0]] == wanted or (not wanted and sign[0] == "-" and len(one.value) > _LONGEST_GRADE)
 
 
 def loose_mentions(text: str, values: Sequence[str]) -> list[Mention]:
     """Return where a levelled text has values in other forms."""
     tokens = list(RE.token.finditer(text))
     known = {"".join(plain_words(value)) for value in values}
-    matching_values = [one for value in values for one in _loose_mentions(tokens, value, known)]
-    return sorted(matching_values, key=lambda one: one.start)
-
-
-def _loose_mentions(tokens: Sequence[re.Match[str]], value: str, known: Collection[str]) -> Iterator[Mention]:
-    every, bare = plain_words(value), telling_words(value)
-    glued = "".join(every)
-    apart = {len(every), 1, 2} | ({len(bare), 3} if any(map(str.isdigit, glued)) else set())
-    for size in {len(bare), len(every), 1, 2, 3} if glued else ():
-        for place in range(len(tokens) - size + 1):
-            part = tokens[place : place + size]
+    mentions: list[Mention] = []
+    for value in values:
+        every, bare = plain_words(value), telling_words(value)
+        glued = "".join(every)
+        # a code may be spelled in three parts as well: "B 12 c"
+        apart = {len(every), 1, 2} | ({len(bare), 3} if any(map(str.isdigit, glued)) else set())
+        sizes = {len(bare), len(every), 1, 2, 3} if glued else ()
+        for part in (tokens[place : place + size] for size in sizes for place in range(len(tokens) - size + 1)):
             spelled = [token[0] for token in part]
-            joined = "".join(spelled)
+            joined, size = "".join(spelled), len(part)
             alike = size == len(bare) and joined not in known and all(map(partial(_is_alike, value), spelled, bare))
             number = glued.isdecimal() and "".join(words_with_digits(spelled)) == glued
             if (joined == glued and size in apart) or alike or number:
-                yield Mention(part[0].start(), part[-1].end(), value)
+                mentions.append(Mention(part[0].start(), part[-1].end(), value))
+    return sorted(mentions, key=lambda one: one.start)
 
 
 def _is_alike(value: str, word: str, meant: str) -> bool:

@@ -58,14 +58,26 @@ _APART = 24
 def read_quantities(text: str) -> list[Quantity]:
     """Return the quantities of a text, in the order in which they stand there; lengths of several parts come last."""
     plain = write_digits(text)
-    times = [*_clock_quantities(plain), *_day_quantities(plain)]
-    amounts = (*_amount_quantities(plain), *_worded_quantities(plain))
-    apart = [one for one in amounts if not any(time.start <= one.start < time.end for time in times)]
+    times = list(_iter_times(plain))
+    # the figures of a time are no amounts of their own
+    apart = [one for one in _iter_amounts(plain) if not any(time.start <= one.start < time.end for time in times)]
     ordered = sorted([*times, *apart], key=lambda one: one.start)
-    return [*ordered, *_length_quantities(ordered)]
+    lengths: list[Quantity] = []
+    run: list[Quantity] = []
+    for one in ordered:
+        scale = MINUTES.get(one.unit)
+        near = bool(run) and one.start - run[-1].start < _APART
+        if scale is not None and near and scale < MINUTES[run[-1].unit]:
+            run.append(one)
+            minutes = sum(part.value * MINUTES[part.unit] for part in run)
+            lengths.append(Quantity(minutes, "minutes", run[0].start, one.end))
+        else:
+            run = [one] if scale is not None else []
+    return [*ordered, *lengths]
 
 
-def _clock_quantities(plain: str) -> Iterator[Quantity]:
+def _iter_times(plain: str) -> Iterator[Quantity]:
+    """Yield the times of day, the laps (`4:07`) and the days of a text with digits."""
     for match in RE.clock.finditer(plain):
         hour = int(match[1]) % 12 + 12 * (match[3] == "p")
         yield Quantity(hour * 60 + int(match[2] or 0), "clock", *match.span())
@@ -74,9 +86,6 @@ def _clock_quantities(plain: str) -> Iterator[Quantity]:
         yield Quantity(int(match[1]) * 60 + int(match[2]), "clock?" if open_half else "clock", *match.span())
     for match in RE.lap.finditer(plain):
         yield Quantity(int(match[1]) + int(match[2]) / 60, "minutes", *match.span())
-
-
-def _day_quantities(plain: str) -> Iterator[Quantity]:
     for match in RE.day_of.finditer(plain):
         month, day = (match[1], match[2]) if match[1] else (match[4], match[3])
         year = RE.year_after.match(plain, match.end())
@@ -86,7 +95,8 @@ def _day_quantities(plain: str) -> Iterator[Quantity]:
         yield Quantity(int(match[1]) * 100 + int(match[2]), "date", *match.span())
 
 
-def _amount_quantities(plain: str) -> Iterator[Quantity]:
+def _iter_amounts(plain: str) -> Iterator[Quantity]:
+    """Yield the amounts of a text with digits: first those in digits, then those in words."""
     for match in RE.amount.finditer(plain):
         value = float(match["number"].replace(",", ""))
         value *= _THOUSANDS.get((match["thousand"] or "").strip(), 1)
@@ -95,9 +105,6 @@ def _amount_quantities(plain: str) -> Iterator[Quantity]:
         unit = sign or ("%" if match["percent"] else named)
         end = match.end() if named else max(map(match.end, ("number", "thousand", "percent", "sign")))
         yield Quantity(value, unit, match.start("number"), end)
-
-
-def _worded_quantities(plain: str) -> Iterator[Quantity]:
     for match in RE.worded.finditer(plain):
         word, unit = match[3], unit_of(match[4])
         if word in MULTIPLES:
@@ -106,18 +113,6 @@ def _worded_quantities(plain: str) -> Iterator[Quantity]:
             tens = NUMBERS[match[1]] + NUMBERS[match[2]] if match[1] else 0
             value = 0.5 if word == "half" else float(NUMBERS[word] if word else tens)
             yield Quantity(value, unit, match.start(), match.end(4) if unit else match.end())
-
-
-def _length_quantities(ordered: Sequence[Quantity]) -> Iterator[Quantity]:
-    run: list[Quantity] = []
-    for one in ordered:
-        scale = MINUTES.get(one.unit)
-        near = bool(run) and one.start - run[-1].start < _APART
-        if scale is not None and near and scale < MINUTES[run[-1].unit]:
-            run.append(one)
-            yield Quantity(sum(part.value * MINUTES[part.unit] for part in run), "minutes", run[0].start, one.end)
-        else:
-            run = [one] if scale is not None else []
 
 
 def unit_of(word: str | None) -> str:
@@ -222,27 +217,27 @@ _FRACTIONS = {"\u00bd": ".5", "\u00bc": ".25", "\u00be": ".75", "\u2153": ".33",
 
 def canonical_values(text: str, *, like: str = "") -> str:
     """Return a text with its numbers, units and times in one form; `like`: a text whose units settle short ones."""
+
+    def ratio(match: re.Match[str]) -> str:
+        # a larger number before the stroke is no fraction: 24/7
+        return f"{int(match[1] or 0) + int(match[2]) / int(match[3]):g}" if match[2] < match[3] else match[0]
+
+    def lap_time(match: re.Match[str]) -> str:
+        minutes, seconds = ("".join(words_with_digits(plain_words(part.replace("-", " ")))) for part in match.groups())
+        return f"{minutes}:{int(seconds):02}" if minutes.isdecimal() and seconds.isdecimal() else match[0]
+
     text = RE.instant.sub(r"\1" if ":" not in like else r"\1 \2", text)
     text = RE.comma.sub(lambda match: f"{(match[1] or match[3]).replace('.', '')}.{match[2] or match[4]}", text)
     text = RE.fraction.sub(lambda match: f"{match[1] or 0}{_FRACTIONS[match[2]]}", text)
-    text = RE.ratio.sub(_decimal_ratio, text)
+    text = RE.ratio.sub(ratio, text)
     text = RE.times.sub(r"\1 times", text)
     text = RE.hour.sub(lambda match: str(ONES.index(match[0].lower())), text)
     text = RE.compound.sub(lambda match: str(sum(NUMBERS[word.lower()] for word in filter(None, match.groups()))), text)
     if re.search(r"\bk(?:m|ilomet)", like):
         text = RE.short_kilometers.sub(r"\1 km", text)
     if RE.value_lap.fullmatch(like):
-        text = RE.long_time.sub(_lap_time, text)
+        text = RE.long_time.sub(lap_time, text)
     return text
-
-
-def _decimal_ratio(match: re.Match[str]) -> str:
-    return f"{int(match[1] or 0) + int(match[2]) / int(match[3]):g}" if match[2] < match[3] else match[0]
-
-
-def _lap_time(match: re.Match[str]) -> str:
-    minutes, seconds = ("".join(words_with_digits(plain_words(part.replace("-", " ")))) for part in match.groups())
-    return f"{minutes}:{int(seconds):02}" if minutes.isdecimal() and seconds.isdecimal() else match[0]
 
 
 # --- Signs that distinguish.
@@ -272,18 +267,13 @@ def is_same_value(reply: str, expected: str) -> bool:
         return False
     if not same_amounts(canonical_values(reply, like=expected), canonical_values(expected)):
         return False
-    mine, theirs = ("".join(_core_words(text)) for text in (expected, reply))
-    same = RE.umlauts.sub("", mine) == RE.umlauts.sub("", theirs)
-    return bool(mine and theirs) and (same or _is_short_for(reply, expected))
-
-
-def _core_words(text: str) -> list[str]:
-    every = list(words_with_digits(plain_words(write_digits(canonical_values(text)))))
-    return [word for word in every if word not in LEXICON.words("light words")] or every
-
-
-def _is_short_for(text: str, expected: str) -> bool:
-    """Return whether one of two texts is the initials of the other: NYC."""
-    one, other = sorted((text.strip(" ."), expected.strip(" .")), key=len)
-    initials = "".join(word[0] for word in re.findall(r"\w+", other))
-    return one.isupper() and 1 < len(one) <= _MOST_INITIALS and one == initials and initials.isupper()
+    cores: list[str] = []
+    for text in (expected, reply):
+        every = list(words_with_digits(plain_words(write_digits(canonical_values(text)))))
+        cores.append("".join(word for word in every if word not in LEXICON.words("light words")) or "".join(every))
+    same = RE.umlauts.sub("", cores[0]) == RE.umlauts.sub("", cores[1])
+    # the initials of a value are the value: NYC
+    short, long = sorted((reply.strip(" ."), expected.strip(" .")), key=len)
+    initials = "".join(word[0] for word in re.findall(r"\w+", long))
+    abbreviated = 1 < len(short) <= _MOST_INITIALS and short == initials and initials.isupper()
+    return all(cores) and (same or abbreviated)

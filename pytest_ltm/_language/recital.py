@@ -26,7 +26,15 @@ def recites_messages(reply: str) -> bool:
     is quoted does not count.
     """
     parts = [part for part in RE.lines.split(normalize_text(RE.quoted.sub(" ", reply))) if plain_words(part)]
-    repeated = sum(map(_of_a_user, parts))
+    repeated = 0
+    for part in parts:
+        spoken = " ".join(plain_words(part))
+        if part.rstrip(' "').endswith("?"):
+            asked = " ".join(plain_words(part.rpartition(":")[2]))  # "Just checking: what is it?"
+            repeated += RE.asks.search(asked) is not None and not RE.offers.search(asked)
+        else:
+            of_itself = RE.of_itself.search(spoken) and not _of_an_assistant(spoken)
+            repeated += bool(of_itself or RE.orders.search(spoken))
     return repeated >= _MANY or (repeated >= _SEVERAL and repeated >= _SHARE * len(parts))
 
 
@@ -86,14 +94,6 @@ def copies_user(reply: str, values: Sequence[str]) -> bool:
     named = list(map(space_delimited, values))
     copied = (part for part in lines if any(value in part for value in named))
     return any(RE.first_person.search(part) and not _of_an_assistant(part) for part in copied)
-
-
-def _of_a_user(part: str) -> bool:
-    none = " ".join(plain_words(part))
-    if part.rstrip(' "').endswith("?"):
-        asked = " ".join(plain_words(part.rpartition(":")[2]))  # "Just checking: what is it?"
-        return RE.asks.search(asked) is not None and not RE.offers.search(asked)
-    return bool(RE.orders.search(none)) or bool(RE.of_itself.search(none) and not _of_an_assistant(none))
 
 
 def _of_an_assistant(part: str) -> bool:

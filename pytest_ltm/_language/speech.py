@@ -13,7 +13,7 @@ from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.normal_form import settle_text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
 # Which reading of replies this is; plans and the names of rules hold it.
 READING = "reading/1"
@@ -25,18 +25,17 @@ def speech(reply: str, *, tags: Sequence[str] = ()) -> str:
     What is not marked stays as it came, to the last space and line end. `tags`: names of further tags whose contents
     are thoughts. Idempotent, in linear time.
     """
-    own = frozenset(map(_fold_tag_name, tags))
-    return settle_text(reply, partial(_strip_hidden, own=own))
+    blocks = partial(_without_blocks, own=frozenset(map(_fold_tag_name, tags)))
 
-
-def _strip_hidden(text: str, *, own: Collection[str]) -> str:
-    if not RE.may_be_marked.search(text):
+    def strip_hidden(text: str) -> str:
+        if not RE.may_be_marked.search(text):
+            return text
+        for part in (_final_channel, blocks, _without_details, _without_sections, _without_calls):
+            kept = part(text)
+            text = kept if kept == text else kept.strip()
         return text
-    blocks = partial(_without_blocks, own=own)
-    for part in (_final_channel, blocks, _without_details, _without_sections, _without_calls):
-        kept = part(text)
-        text = kept if kept == text else kept.strip()
-    return text
+
+    return settle_text(reply, strip_hidden)
 
 
 RE = LEXICON.expressions("speech")
@@ -64,14 +63,6 @@ def _fold_tag_name(name: str) -> str:
     return name.strip("<>[]{}/ ").lower().replace("\u2581", "_").replace("-", "_")
 
 
-def _iter_marks(text: str, own: Collection[str]) -> Iterator[Mark]:
-    for match in RE.mark.finditer(text):
-        start, end = match.span()
-        is_code = text[start - 1 : start] == text[end : end + 1] == "`"
-        if not is_code and _PAIRED.get(match["open"], match["close"]) == match["close"]:
-            yield _classify_mark(match, own)
-
-
 def _classify_mark(match: re.Match[str], own: Collection[str]) -> Mark:
     name = _fold_tag_name(match["name"])
     pipe, angled = bool(match["before"] or match["after"]), match["open"] not in ("[", "{")
@@ -81,19 +72,17 @@ def _classify_mark(match: re.Match[str], own: Collection[str]) -> Mark:
     elif pipe and bool(match["before"]) != bool(match["after"]):
         role = "opens" if match["before"] else "closes"
     core = RE.edge.sub("", name.rpartition(":")[2])
-    return Mark(*match.span(), core, _mark_kind(name, core, own, pipe=pipe, angled=angled), role, angled)
-
-
-def _mark_kind(name: str, core: str, own: Collection[str], *, pipe: bool, angled: bool) -> _Kind:
+    kind: _Kind = "token" if (pipe and angled) or RE.turn_tag.fullmatch(name) else "unknown"
     if core == "channel":
-        return "channel"
-    if name in own or name == "unused95":
-        return "hidden"
-    if not pipe and (core in LEXICON.words("markup") or RE.frame.fullmatch(core)):
-        return "token" if name == "s" else "plain"
-    if RE.thought.search(core) or RE.tool.search(core):
-        return "hidden"
-    return "token" if (pipe and angled) or RE.turn_tag.fullmatch(name) else "unknown"
+        kind = "channel"
+    elif name in own or name == "unused95":
+        kind = "hidden"
+    # markup before thoughts: `<summary>` is a page's, though some agents think in a tag of that name
+    elif not pipe and (core in LEXICON.words("markup") or RE.frame.fullmatch(core)):
+        kind = "token" if name == "s" else "plain"
+    elif RE.thought.search(core) or RE.tool.search(core):
+        kind = "hidden"
+    return Mark(*match.span(), core, kind, role, angled)
 
 
 # --- Blocks between marks, and tokens.
@@ -101,16 +90,32 @@ def _mark_kind(name: str, core: str, own: Collection[str], *, pipe: bool, angled
 
 def _without_blocks(text: str, *, own: Collection[str]) -> str:
     """Return a text without hidden blocks, and without the end of the turn and what follows it."""
-    marks = list(_iter_marks(text, own))
-    if not marks:
-        return text
+    marks: list[Mark] = []
+    for match in RE.mark.finditer(text):
+        first, last = match.span()
+        # a tag between backticks is spoken of, not used
+        is_code = text[first - 1 : first] == text[last : last + 1] == "`"
+        if not is_code and _PAIRED.get(match["open"], match["close"]) == match["close"]:
+            marks.append(_classify_mark(match, own))
     closed = {mark.name for mark in marks if mark.role == "closes"}
     marks = [mark for mark in marks if mark.angled or mark.kind == "token" or mark.name in closed]
     spans = _hidden_spans(text, [mark for mark in marks if mark.kind == "hidden"])
     # tags of any name are taken for thoughts only where no known ones were
     if not spans:
         spans = _preface_spans(text, [mark for mark in marks if mark.kind == "unknown"])
-    return _without_tokens(text, spans, [mark for mark in marks if mark.kind == "token"])
+    tokens = [(mark.start, mark.end, True) for mark in marks if mark.kind == "token"]
+    kept, at, spoken = list[str](), 0, False
+    for start, end, is_token in sorted([(start, end, False) for start, end in spans] + tokens):
+        if start < at:
+            continue
+        kept.append(text[at:start])
+        spoken = spoken or bool(kept[-1].strip())
+        # the first token after anything spoken ends the turn; one before it only opens it
+        if is_token and spoken:
+            return "".join(kept)
+        header = RE.header.match(text, end) if is_token else None
+        at = header.end() if header else end
+    return "".join([*kept, text[at:]])
 
 
 def _hidden_spans(text: str, marks: Iterable[Mark]) -> list[tuple[int, int]]:
@@ -158,23 +163,6 @@ def _preface_spans(text: str, marks: Sequence[Mark]) -> list[tuple[int, int]]:
     follows = RE.mark.match(rest)
     strange = follows is not None and _classify_mark(follows, ()).kind == "unknown"
     return [] if strange else [(start, closing.end)]
-
-
-def _without_tokens(text: str, spans: Sequence[tuple[int, int]], tokens: Iterable[Mark]) -> str:
-    """Return a text without spans and tokens; the first token after anything spoken ends the turn."""
-    kept, at = list[str](), 0
-    blocks = [(start, end, False) for start, end in spans] + [(mark.start, mark.end, True) for mark in tokens]
-    spoken = False
-    for start, end, is_token in sorted(blocks):
-        if start < at:
-            continue
-        kept.append(text[at:start])
-        spoken = spoken or bool(kept[-1].strip())
-        if is_token and spoken:
-            return "".join(kept)
-        header = RE.header.match(text, end) if is_token else None
-        at = header.end() if header else end
-    return "".join([*kept, text[at:]])
 
 
 # --- Channels.
@@ -232,20 +220,17 @@ def _without_sections(text: str) -> str:
         return text
     answers = [match for match in labels if RE.answers.fullmatch(match["label"]) and text[match.end() :].strip()]
     first = labels[0]
-    leads = not text[: first.start()].strip() and _hides_label(first["label"], labels)
+    # in a list of several questions a label is repeated: there it is what the agent asks
+    alone = sum(match["label"].lower() == first["label"].lower() for match in labels) == 1
+    hides = RE.thinks.fullmatch(first["label"]) or (alone and RE.calls.fullmatch(first["label"]))
+    leads = hides and not text[: first.start()].strip()
     if leads and (following := [match for match in answers if match.start() > first.start()]):
         return text[following[0].end() :]
     for match in labels:
-        alone = match["colon"] or match["mark"].strip("(")
-        if match.start() and alone and RE.pure.fullmatch(match["label"]) and text[: match.start()].strip():
+        marked = match["colon"] or match["mark"].strip("(")
+        if match.start() and marked and RE.pure.fullmatch(match["label"]) and text[: match.start()].strip():
             return text[: match.start()]
     return text
-
-
-def _hides_label(label: str, labels: Iterable[re.Match[str]]) -> bool:
-    """Return whether a label begins what is not said; a question stands in a list of several where it is repeated."""
-    alone = sum(match["label"].lower() == label.lower() for match in labels) == 1
-    return bool(RE.thinks.fullmatch(label) or (alone and RE.calls.fullmatch(label)))
 
 
 def _without_aside(text: str) -> str:

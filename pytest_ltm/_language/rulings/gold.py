@@ -71,8 +71,18 @@ def read_gold(answer: str, question: str) -> Gold:
     first = plain_words(texts[0])[:1]
     if first in (["yes"], ["no"]):
         return Gold(answer.strip(), texts, "yes or no")
-    amounts = tuple(tuple(_in_units_asked(match, question)) for match in map(_plain_amounts, texts) if match)
-    if amounts and not _other_words(texts[0], question):
+    counted = RE.counted.search(question.lower())
+    unit = next(filter(None, map(unit_of, counted[1].split())), "") if counted else ""
+    # a bare number alone has the unit that the question asks for: how many miles
+    amounts = tuple(
+        tuple(replace(one, unit=unit) if len(some) == 1 and not one.unit else one for one in some)
+        for some in map(_plain_amounts, texts)
+        if some
+    )
+    named = [word for word in plain_words(write_digits(texts[0])) if not RE.digits.fullmatch(word)]
+    others = frozenset(content_of(named) if named else ()) - content_stems(question) - _METRICS
+    # with words of its own it is no bare amount: those have to be there, too
+    if amounts and not others:
         extra = tuple((one,) for one in _plain_amounts(also))
         return Gold(answer.strip(), texts, "amount", (*amounts, *extra))
     # an order is asked for, or only the expected answer has one
@@ -85,19 +95,6 @@ def _plain_amounts(text: str) -> list[Quantity]:
     lengths = [one for one in quantities if one.unit == "minutes"]
     prices = [one for one in quantities if one.unit in CURRENCIES and RE.per.match(write_digits(text), one.end)]
     return lengths or (prices if len(quantities) == 2 and prices else quantities)
-
-
-def _in_units_asked(amounts: list[Quantity], question: str) -> list[Quantity]:
-    """Return the amounts, a bare number alone with the unit that the question asks for: how many miles."""
-    asked = RE.counted.search(question.lower())
-    unit = next(filter(None, map(unit_of, asked[1].split())), "") if asked else ""
-    return [replace(one, unit=unit) for one in amounts] if len(amounts) == 1 and not amounts[0].unit else amounts
-
-
-def _other_words(text: str, question: str) -> frozenset[str]:
-    """Return the stems of a gold answer that are neither amounts nor taken from the question."""
-    named = [word for word in plain_words(write_digits(text)) if not RE.digits.fullmatch(word)]
-    return frozenset(content_of(named) if named else ()) - content_stems(question) - _METRICS
 
 
 # --- What the rules say of one answer, and the words that make an answer doubtful.
@@ -151,14 +148,17 @@ def answering_quantities(gold: Gold, question: str, end: str, text: str) -> list
     units = {one.unit for parts in gold.amounts for one in parts}
     lengths = [one for one in every if one.unit == "minutes"]
     parts_of = [one for one in every if any(one.unit != "minutes" and of.start <= one.start < of.end for of in lengths)]
-    whole = [one for one in every if one not in parts_of and not _is_label(question, text, one)]
+    labels = ((one, RE.label.search(text[max(0, one.start - 12) : one.start])) for one in every if not one.unit)
+    # a number that only names one of several things, session 4, counts where the question asks for such a name
+    named = [one for one, match in labels if match and not (match[1] and match[1] in question.lower())]
+    whole = [one for one in every if one not in parts_of and one not in named]
     same = [one for one in whole if "" in units or any(is_comparable(one.unit, unit) for unit in units)]
     bare = [one for one in whole if not one.unit]
     pool = [*same, *(one for one in bare if RE.result.fullmatch(text, one.start - 2))] if same else bare
     if not any(_is_year(one) for parts in gold.amounts for one in parts):
         pool = [one for one in pool if not _is_year(one)] or pool
     if len(gold.amounts[0]) == 1:
-        pool = _counted_numbers(question, text, pool) if units == {""} else _measured_amounts(question, text, pool)
+        pool = _amounts_of_thing(question, text, pool, bare=units == {""})
     bold = {(one.value, one.unit) for part in RE.bold.findall(end) for one in read_quantities(part)}
     return [one for one in pool if (one.value, one.unit) in bold] or pool
 
@@ -225,30 +225,26 @@ def in_range(text: str, pool: Sequence[Quantity]) -> bool:
     return any(True for _ in amount_ranges(text, pool))
 
 
-def _counted_numbers(question: str, text: str, pool: Sequence[Quantity]) -> list[Quantity]:
-    """Return the numbers that count what the question asks to count, and those that are the total; else bare ones.
+def _amounts_of_thing(question: str, text: str, pool: Sequence[Quantity], *, bare: bool) -> list[Quantity]:
+    """Return the amounts of the thing that the question asks for, 500 g of flour, where there are any; else all.
 
-    Where it asks for a unit ("how many miles"), numbers with another unit are none.
+    `bare`: a number is expected: one that counts the thing, or is the total; where the question asks for a unit ("how
+    many miles"), none with another unit.
     """
     counted = RE.counted.search(question.lower())
     if counted is None:
         return list(pool)
     asked = counted[1].split()
+    thing = word_stem(asked[-1])
+    if not bare:
+        return [one for one in pool if thing in _next_stems(text, one)] or list(pool)
     if unit := next(filter(None, map(unit_of, asked)), ""):
         return [one for one in pool if not one.unit or is_comparable(one.unit, unit)]
-    thing = word_stem(asked[-1])
-    bare = [one for one in pool if not one.unit]
-    things = [one for one in bare if thing in _next_stems(text, one) or _is_final(text, one)]
+    numbers = [one for one in pool if not one.unit]
+    things = [one for one in numbers if thing in _next_stems(text, one) or _is_final(text, one)]
     # where a text speaks of only one such thing: "one" alone counts nothing
     matches = re.finditer(rf"\b(?:only|just) (?:one|a single) (?:\w+ ){{0,2}}{re.escape(thing)}", text)
-    return [*things, *[Quantity(1, "", one.start(), one.end()) for one in matches]] or bare
-
-
-def _measured_amounts(question: str, text: str, pool: Sequence[Quantity]) -> list[Quantity]:
-    """Return the amounts of the thing that the question asks for, 500 g of flour, where there are any; else all."""
-    counted = RE.counted.search(question.lower())
-    thing = word_stem(counted[1].split()[-1]) if counted else ""
-    return [one for one in pool if thing in _next_stems(text, one)] or list(pool)
+    return [*things, *[Quantity(1, "", one.start(), one.end()) for one in matches]] or numbers
 
 
 def _is_final(text: str, one: Quantity) -> bool:
@@ -258,12 +254,6 @@ def _is_final(text: str, one: Quantity) -> bool:
 
 def _is_year(one: Quantity) -> bool:
     return not one.unit and one.value in _YEARS
-
-
-def _is_label(question: str, text: str, one: Quantity) -> bool:
-    """Return whether a bare number only names one of several things: session 4; not where the question asks for it."""
-    match = None if one.unit else RE.label.search(text[max(0, one.start - 12) : one.start])
-    return match is not None and not (match[1] and match[1] in question.lower())
 
 
 def _next_stems(text: str, one: Quantity) -> set[str]:

@@ -33,7 +33,7 @@ from pytest_ltm._language.rulings.wording import TITLES, in_other_words
 from pytest_ltm._language.words import casefold_plain, content_stems, is_english, plain_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from pytest_ltm._language.rulings.gold import Gold
 
@@ -93,23 +93,25 @@ def choice_ruling(gold: Gold, question: str, end: str, *, refused: bool) -> Ruli
     if options is None or marks[0] == marks[1]:
         return Ruling("unscored", "it is not clear which of the two is expected")
     right, wrong = options if marks[0] > marks[1] else options[::-1]
-    named, opening = _names_one(right, wrong, end), _first_named(right, wrong, end)
-    if named is None and RE.either.search(normalize_text(end)):
+    named, plain = _names_one(right, wrong, end), normalize_text(end)
+    # what is named before anything else is the answer: "Pottery: you went in May"
+    match = RE.opens_with.match(plain)
+    opening = _names_one(right, wrong, match[0]) if match and content_stems(match[0]) <= right | wrong else None
+    if named is None and RE.either.search(plain):
         return Ruling("no", SEVERAL)
     if refused:
         return _DOUBTS if _shared_part(right, content_stems(end)) else CANNOT_TELL
-    ordered = set(_order_winners(right, wrong, question, end))
+    asked = normalize_text(question)
+    wants_first, wants_last = (pattern.search(asked) is not None for pattern in (RE.first, RE.last))
+    # a question for both, or for neither, is not about an order
+    sentences = split_sentences(plain) if wants_first != wants_last else []
+    order = (_is_earlier(right, wrong, sentence) for sentence in sentences)
+    ordered = {earlier == wants_first for earlier in order if earlier is not None}
     winners: set[bool | None] = {opening} if opening is not None else {*ordered} or {named}
     if len(winners) > 1:
         return Ruling("unscored", "names now one as the first, now the other")
     one = winners.pop()
     return Ruling("unscored", "names both, or neither") if one is None else RIGHT if one else WRONG
-
-
-def _first_named(right: frozenset[str], wrong: frozenset[str], end: str) -> bool | None:
-    """Return which thing an answer names before anything else: "Pottery: you went in May"; None if neither."""
-    match = RE.opens_with.match(normalize_text(end))
-    return _names_one(right, wrong, match[0]) if match and content_stems(match[0]) <= right | wrong else None
 
 
 def _names_one(right: frozenset[str], wrong: frozenset[str], text: str, least: float = _SOME) -> bool | None:
@@ -123,16 +125,6 @@ def _names_one(right: frozenset[str], wrong: frozenset[str], text: str, least: f
 
 def _shared_part(option: frozenset[str], texts: frozenset[str]) -> float:
     return len(option & texts) / max(1, len(option))
-
-
-def _order_winners(right: frozenset[str], wrong: frozenset[str], question: str, end: str) -> Iterator[bool]:
-    """Yield, for each sentence that puts the two in an order, whether the right one is the one that is asked for."""
-    asked = normalize_text(question)
-    wants_first = bool(RE.first.search(asked))
-    if wants_first == bool(RE.last.search(asked)):
-        return
-    order = (_is_earlier(right, wrong, part) for part in split_sentences(normalize_text(end)))
-    yield from (earlier == wants_first for earlier in order if earlier is not None)
 
 
 def _is_earlier(right: frozenset[str], wrong: frozenset[str], sentence: str) -> bool | None:
@@ -206,7 +198,10 @@ def phrase_ruling(  # noqa: PLR0911 - one rule, one line
         return choice_ruling(gold, question, end, refused=refused)
     if gold.kind == "phrase" and other_figures(gold.texts[0], question, end):
         return _FIGURES
-    if spots := _accepted_spots(gold, asked, end):
+    text = normalize_text(end)
+    # a wording that stands in the question, too, says nothing
+    wordings = [_strip_article(wording) for wording in gold.texts if not content_stems(wording) <= asked]
+    if spots := [spot for wording in wordings for spot in phrase_positions(text, wording, plural=True)]:
         return _named_ruling(gold, question, end, spots)
     if not new:
         return CANNOT_TELL if refused else Ruling("unscored", "no word of it that the question has not")
@@ -231,13 +226,6 @@ def other_figures(expected: str, question: str, reply: str) -> bool:
     """Return whether an answer has other figures than the expected one, where that has some: S29 for S22."""
     mine, theirs = (frozenset(re.findall(r"\w*\d\w*", text.lower())) for text in (expected, reply))
     return bool(mine) and not mine & theirs and bool(theirs - frozenset(re.findall(r"\w*\d\w*", question.lower())))
-
-
-def _accepted_spots(gold: Gold, asked: frozenset[str], end: str) -> list[tuple[int, int]]:
-    """Return where an accepted wording stands in the levelled answer; none that stands in the question, too."""
-    text = normalize_text(end)
-    new = [_strip_article(wording) for wording in gold.texts if not content_stems(wording) <= asked]
-    return [spot for wording in new for spot in phrase_positions(text, wording, plural=True)]
 
 
 def _strip_article(wording: str) -> str:

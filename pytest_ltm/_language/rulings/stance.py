@@ -79,22 +79,18 @@ def unknown_names(question: str, gold: str, text: str) -> frozenset[str]:
     return frozenset(word for word in map(str.lower, re.findall(r"\b[A-Z][a-z]+\b", text)) if word not in known)
 
 
-def _is_part_of_it(wordings: Sequence[str], question: str, text: str) -> bool:
-    """Return whether an answer names only something of the expected one ("the library's café"), or it in a list."""
-    last = {plain_words(wording)[-1] for wording in wordings if plain_words(wording)}
-    ends = [match[1] for one in last for match in re.finditer(rf"\b{re.escape(one)}(['\u2019]s \w|\b)", text.lower())]
-    if ends and all(ends) and not question.lower().startswith("whose"):
-        return True
-    row = None if re.search(r",|;|&|\band\b|\bor\b", wordings[0]) else RE.listed.search(text)
-    return row is not None and bool(phrase_positions(normalize_text(row[0]), wordings[0]))
-
-
 def why_rejected(wordings: Sequence[str], question: str, reply: str) -> str:
     """Return why an answer that repeats an accepted wording is not right for all that; "" if it is, or repeats none."""
     text, known = normalize_text(reply), f"{question} {' '.join(wordings)}"
     spots = [spot for wording in wordings for spot in phrase_positions(text, wording, plural=True)]
     people = unknown_names(question, " ".join(wordings), reply)
-    if spots and _is_part_of_it(wordings, question, reply):
+    last = {plain_words(wording)[-1] for wording in wordings if plain_words(wording)}
+    ends = [match[1] for one in last for match in re.finditer(rf"\b{re.escape(one)}(['\u2019]s \w|\b)", reply.lower())]
+    # only something of the expected one is named: "the library's café"
+    if spots and ends and all(ends) and not question.lower().startswith("whose"):
+        return MORE
+    row = None if not spots or re.search(r",|;|&|\band\b|\bor\b", wordings[0]) else RE.listed.search(reply)
+    if row and phrase_positions(normalize_text(row[0]), wordings[0]):
         return MORE
     reasons = [stance_at(text, *spot, known=known, people=people) for spot in spots]
     return next((one for one in reasons if one in FINAL), reasons[0]) if reasons and all(reasons) else ""
@@ -216,15 +212,13 @@ def lists_more(expected: str, question: str, end: str) -> bool:
     known = frozenset().union(*parts) | content_stems(question)
     items = [part for part in LISTED.split(RE.asides.sub("", end)) if part.strip()]
     inside = [number for number, part in enumerate(items) if content_stems(part) & frozenset().union(*parts)]
-    near = items[inside[0] : inside[-1] + 2] if inside else []
-    return any(_is_other(part, known) for part in near)
-
-
-def _is_other(part: str, known: frozenset[str]) -> bool:
-    texts = plain_words(part)
-    if not 0 < len(texts) <= _ITEM or not part.strip()[0].isalpha() or refuses_answer(part) or read_quantities(part):
-        return False
-    return known.isdisjoint(content_stems(part)) and not FRAME.issuperset(telling_keys(part))
+    for part in items[inside[0] : inside[-1] + 2] if inside else []:
+        # a refusal, an amount or a long part between two items is talk, not an item
+        short = 0 < len(plain_words(part)) <= _ITEM and part.strip()[0].isalpha()
+        is_item = short and not refuses_answer(part) and not read_quantities(part)
+        if is_item and known.isdisjoint(content_stems(part)) and not FRAME.issuperset(telling_keys(part)):
+            return True
+    return False
 
 
 def _is_one_of_two(wording: str, question: str, end: str) -> bool:

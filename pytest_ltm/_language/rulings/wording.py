@@ -129,21 +129,21 @@ def _whole_ruling(gold: str, things: Sequence[_Thing], question: str, text: str)
     """Return the ruling on an answer that has all words of all things."""
     if any(one.is_name for one in things) and _people_keys(text) - _people_keys(f"{gold} {question}"):
         return None
-    if any(_is_scattered(one, gold, question, text) for one in things):
-        return None
+    for one in things:
+        parts = [part for part in LISTED.split(text) if one.found(part)]
+        strange = (one.missing_words(part) and _unknown_keys(telling_keys(part), gold, question) for part in parts)
+        # its words are only there as words of others: "linen napkins, a paper tablecloth"
+        if len(parts) > 1 and all(strange):
+            return None
     if doubts := list(filter(None, (doubt_of([one.as_said(text), one.text, gold], question, text) for one in things))):
         return Ruling("no", doubts[0]) if doubts[0] in FINAL and not RE.or_word.search(gold) else None
-    if lists_more(gold, question, text) or (len(things) > 1 and _goes_on(gold, question, text)):
+    further = [telling_keys(part) for part in RE.further.findall(text)] if len(things) > 1 else []
+    # behind an "and" something is named that is not expected
+    goes_on = any(part and part == _unknown_keys(part, gold, question) for part in further)
+    if lists_more(gold, question, text) or goes_on:
         names = all(one.is_name for one in things) and not RE.remarks.search(text)
         return Ruling("no", MANY) if names else None
     return Ruling("yes", "names all of it in other words")
-
-
-def _is_scattered(thing: _Thing, gold: str, question: str, text: str) -> bool:
-    """Return whether an answer has a thing's words only as words of others: "linen napkins, a paper tablecloth"."""
-    parts = [part for part in LISTED.split(text) if thing.found(part)]
-    strange = (thing.missing_words(part) and _unknown_keys(telling_keys(part), gold, question) for part in parts)
-    return len(parts) > 1 and all(strange)
 
 
 def is_left_behind(gold: str, question: str, text: str) -> bool:
@@ -157,12 +157,6 @@ def is_left_behind(gold: str, question: str, text: str) -> bool:
 
 def _people_keys(text: str) -> frozenset[str]:
     return frozenset(map(meaning_key, RE.person.findall(normalize_text(text))))
-
-
-def _goes_on(gold: str, question: str, text: str) -> bool:
-    """Return whether an answer names something behind an "and" that is not expected."""
-    parts = [telling_keys(part) for part in RE.further.findall(text)]
-    return any(part and part == _unknown_keys(part, gold, question) for part in parts)
 
 
 def _unknown_keys(some: Sequence[str], gold: str, question: str) -> list[str]:
