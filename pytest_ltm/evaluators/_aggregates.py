@@ -28,7 +28,7 @@ from pytest_ltm._model.score import Check, Scoring
 from pytest_ltm.evaluators._rules import LEXICON, Ruled, answer_at, values_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pytest_ltm._model.score import Score
 
@@ -285,7 +285,10 @@ class AnswersWithSources(Ruled, Struct, frozen=True):
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the mean of the halves; a missing answer earns neither."""
         answers = self.read(answers)
-        ways = _title_wordings(self.titles)
+        ends = [(RE.kind.sub("", title).lower(), title) for title in self.titles]
+        counts = Counter(end for end, _ in ends)
+        # a title is named by all of it, or by its end alone where no other has that end
+        ways = {(end if counts[end] == 1 else title.lower()): title for end, title in ends}
         checks = list[Check]()
         right, cited, missed = 0, 0.0, ""
         for place, kind in enumerate(self.asked):
@@ -319,22 +322,14 @@ def _says_value(kind: str, answer: str, expected: Sequence[str], others: Sequenc
 # --- Titles.
 
 
-def _title_wordings(titles: Iterable[str]) -> Mapping[str, str]:
-    """Return the titles by what names them: all of it, or its end, unless another title has that, too."""
-    ends = [(RE.kind.sub("", title).lower(), title) for title in titles]
-    counts = Counter(end for end, _ in ends)
-    return {(end if counts[end] == 1 else title.lower()): title for end, title in ends}
-
-
-def _title_mentions(text: str, ways: Mapping[str, str]) -> list[Mention]:
-    """Return where a levelled text has titles, in their order, but none that it calls useless."""
-    mentions = [Mention(*spot, title) for way, title in ways.items() for spot in phrase_positions(text, way)]
-    return sorted((one for one in mentions if not RE.useless.match(text[one.end :])), key=lambda one: one.start)
-
-
 def _cited_titles(answer: str, ways: Mapping[str, str]) -> set[str]:
     """Return the titles that an answer names as its sources, not those of which it says that they are none."""
-    find = partial(_title_mentions, ways=ways)
+
+    def find(text: str) -> list[Mention]:
+        mentions = [Mention(*spot, title) for way, title in ways.items() for spot in phrase_positions(text, way)]
+        # "the harbour log is of no use": read, but no source
+        return sorted((one for one in mentions if not RE.useless.match(text[one.end :])), key=lambda one: one.start)
+
     said = normalize_text(last_word(answer, lambda part: bool(find(normalize_text(part)))))
     return {one.value for one in asserted_mentions(said, find, formerly=True)}
 

@@ -16,7 +16,6 @@ from pytest_ltm._model.score import Scoring  # noqa: TC001 - the signature of a 
 from pytest_ltm.evaluators._rules import LEXICON, Ruled
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Iterator, Sequence
 
     from pytest_ltm._model.score import Score
@@ -45,47 +44,46 @@ class PicksOption(Ruled, Struct, frozen=True):
         """Return 1 if the last answer picks the option, else 0."""
         answer = self.read_last(answers)
         if self.follows_own_rules:
-            return self.score_proven(self._proof(answer), str(self.expected), answer)
-        picked = {_whole_number(digits) for digits in RE.digits.findall(casefold_plain(answer))}
-        none = ", ".join(sorted(str(n) for n in picked)[:6]) or "none"
-        ok = picked == {self.expected}
+            said = space_delimited(answer).strip()
+            alone = COUNTS.get(said, ORDINALS.get(said, 1 if said == "one" else 0))
+            # in a sentence "one" and "second" hardly ever name an option: only alone do they
+            picked = Proof("asserts", f"picks option {alone}", str(alone)) if alone else prove(answer, _option_mentions)
+            return self.score_proven(picked, str(self.expected), answer)
+        numbers = {_whole_number(digits) for digits in RE.digits.findall(casefold_plain(answer))}
+        none = ", ".join(sorted(str(n) for n in numbers)[:6]) or "none"
+        ok = numbers == {self.expected}
         return self.score(ok, f"picks option {none}" + ("" if ok else f", not {self.expected}"), answer)
-
-    def _proof(self, answer: str) -> Proof:
-        said = space_delimited(answer).strip()
-        alone = COUNTS.get(said, ORDINALS.get(said, 1 if said == "one" else 0))
-        return Proof("asserts", f"picks option {alone}", str(alone)) if alone else prove(answer, _option_mentions)
 
 
 def _whole_number(digits: str) -> int:
     return int(digits) if len(digits) <= _LONGEST_NUMBER else -1
 
 
-def _option_mentions(text: str) -> list[Mention]:
-    """Return where a levelled text names options; a number that counts something is none, unless there is no other."""
-    result = [one for one in RE.number.finditer(text) if one["digits"] is None or not _counts_something(text, one)]
-    labels = [one for one in result if RE.label.match(text, one.start()) and _begins_line(text, one.start())]
-    picks = [one for one in result if one not in labels] if len(labels) > 1 else result
-    return [Mention(*one.span(), str(_option_number(one))) for one in picks or result]
-
-
 _INDENT = 12
 
 
-def _begins_line(text: str, start: int) -> bool:
-    before = text[max(0, start - _INDENT) : start]
-    return not before.rpartition("\n")[2].strip() and ("\n" in before or start < _INDENT)
-
-
-def _counts_something(text: str, one: re.Match[str]) -> bool:
-    before = RE.before_count.search(text[max(0, one.start() - 12) : one.start()])
-    return RE.counted.match(text, one.end()) is not None or (before is not None and one["digits"].isdecimal())
-
-
-def _option_number(match: re.Match[str]) -> int:
-    if match["digits"]:
-        return _whole_number("".join(RE.digits.findall(match["digits"])))
-    return ORDINALS[match["ordinal"]] if match["ordinal"] else COUNTS.get(match["word"] or match["bare"], 1)
+def _option_mentions(text: str) -> list[Mention]:
+    """Return where a levelled text names options; a number that counts something is none, unless there is no other."""
+    mentions: list[Mention] = []
+    labels: list[Mention] = []
+    for one in RE.number.finditer(text):
+        before = text[max(0, one.start() - _INDENT) : one.start()]
+        digits, word = one["digits"], one["word"] or one["bare"]
+        # "chapter 5", "the 6 options"
+        counts = digits and (
+            RE.counted.match(text, one.end()) or (RE.before_count.search(before) and digits.isdecimal())
+        )
+        if counts:
+            continue
+        number = ORDINALS[one["ordinal"]] if one["ordinal"] else COUNTS.get(word, 1)
+        number = _whole_number("".join(RE.digits.findall(digits))) if digits else number
+        mentions.append(Mention(*one.span(), str(number)))
+        begins_line = not before.rpartition("\n")[2].strip() and ("\n" in before or one.start() < _INDENT)
+        if begins_line and RE.label.match(text, one.start()):
+            labels.append(mentions[-1])
+    # options that are listed are not picked; a single label is the answer itself
+    picks = [one for one in mentions if one not in labels] if len(labels) > 1 else mentions
+    return picks or mentions
 
 
 # --- Sally-Anne: the answer names one place (or person), asked for as JSON `{"answer": "word"}`.
@@ -112,7 +110,12 @@ class AnswersWord(Ruled, Struct, frozen=True):
             text = RE.tag.sub(" ", answer)
             in_json = [one for value in json_values(text) if (one := _answer_of(value)) is not None]
             return self.score_proven(prove((in_json or [text])[-1], self._places), self.expected, answer)
-        said = _published_answer(answer)
+        try:
+            value = published_json(answer)
+        except NoJSON:
+            value = None
+        said = value.get("answer") if isinstance(value, dict) else None
+        said = said if isinstance(said, str) else None
         ok = said is not None and said.lower() == self.expected.lower()
         reason = f"says {evidence_snippet(said, 80)!r}" if said is not None else "gives no answer"
         return self.score(ok, reason + ("" if ok else f", not {self.expected!r}"), answer)
@@ -121,17 +124,19 @@ class AnswersWord(Ruled, Struct, frozen=True):
         names = (self.expected, *self.others)
         mentions = [Mention(*spot, name) for name in names for spot in _place_spots(text, name)]
         mentions = sorted(mentions, key=lambda one: one.start)[-_MOST:]
-        known = [one for one in mentions if not any(_is_inside(one, other) for other in mentions)]
-        return [one for one in known if not _is_aside(" ".join(clause_around(text, one.start, one.end)))]
+        kept: list[Mention] = []
+        for one in mentions:
+            around = (other for other in mentions if other.start <= one.start and one.end <= other.end)
+            clause = " ".join(clause_around(text, one.start, one.end))
+            # where the thing really is, is an aside: asked for is where somebody will look
+            really = RE.really.search(clause) or (RE.now.search(clause) and not RE.searches.search(clause))
+            if not really and all(other.value == one.value for other in around):
+                kept.append(one)
+        return kept
 
 
 # So many mentions, the last ones, are looked at: the time is linear.
 _MOST = 120
-
-
-def _is_aside(text: str) -> bool:
-    """Tell whether a clause says where the thing really is."""
-    return RE.really.search(text) is not None or (RE.now.search(text) is not None and not RE.searches.search(text))
 
 
 def _place_spots(text: str, name: str) -> Iterator[tuple[int, int]]:
@@ -144,19 +149,6 @@ def _place_spots(text: str, name: str) -> Iterator[tuple[int, int]]:
     if " " not in name:
         for start in range(3, len(together) - 2):
             yield from phrase_positions(text, f"{together[:start]} {together[start:]}")
-
-
-def _is_inside(one: Mention, other: Mention) -> bool:
-    return one != other and other.start <= one.start and one.end <= other.end and other.value != one.value
-
-
-def _published_answer(answer: str) -> str | None:
-    try:
-        value = published_json(answer)
-    except NoJSON:
-        return None
-    said = value.get("answer") if isinstance(value, dict) else None
-    return said if isinstance(said, str) else None
 
 
 def _answer_of(value: Any) -> str | None:

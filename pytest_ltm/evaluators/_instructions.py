@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from dataclasses import replace
-from itertools import count
 from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import Struct
@@ -28,7 +27,7 @@ from pytest_ltm._model.score import Check, Score, Scoring, Unscored
 from pytest_ltm.evaluators._rules import LEXICON, RuleCheck, Ruled, answer_at, judge_verdict, values_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from pytest_ltm._model.score import Scoring
     from pytest_ltm._model.transcript import Exchange
@@ -71,7 +70,11 @@ class QuoteAtReply(Ruled, Struct, frozen=True):
     def verdict(self, replies: Sequence[str]) -> Score | Unscored | None:
         """Return the verdict on the replies since the instruction, its own reply first."""
         replies = self.read(replies)
-        quoted = [n for n, reply in enumerate(replies, start=1) if self._quotes(reply)]
+        if self.follows_own_rules:
+            holds = [has_phrase(space_delimited(reply), self.quote) for reply in replies]
+        else:
+            holds = [strip_punctuation(self.quote) in strip_punctuation(reply) for reply in replies]
+        quoted = [n for n, ok in enumerate(holds, start=1) if ok]
         # also while reply `nth` is still to come: a quote said too early cannot be taken back
         if early := [n for n in quoted if n != self.nth]:
             where = ("reply " if len(quoted) == 1 else "replies ") + ", ".join(map(str, quoted))
@@ -89,11 +92,6 @@ class QuoteAtReply(Ruled, Struct, frozen=True):
             return missed
         asked = f"is the quote in reply {self.nth}, but for slips? "
         return judge_verdict(self.judge, "prospective-memory", reply, rule=missed.rule, asked=asked, quote=self.quote)
-
-    def _quotes(self, reply: str) -> bool:
-        if self.follows_own_rules:
-            return has_phrase(space_delimited(reply), self.quote)
-        return strip_punctuation(self.quote) in strip_punctuation(reply)
 
 
 # --- Trigger Response: one sentence is said at each activation.
@@ -139,25 +137,24 @@ class SaysAtEachTrigger(Ruled, Struct, frozen=True):
         return replace(verdict, value=max(verdict.value - alarms / self.controls, 0.0), reason=reason)
 
     def _activated(self, answers: Sequence[str]) -> Score | Unscored:
-        asked = [*answers, *[""] * (self.activations - len(answers))]
-        published = [self._as_published(answer) for answer in asked]
-        labels = (f"says it at activation {n}" for n in count(1))
-        parts = list(map(self._part, labels, asked, published))
+        wanted, literal = content_stems(self.sentence), strip_punctuation(self.sentence)
+        parts: list[RuleCheck] = []
+        published: list[bool] = []
+        for n, answer in enumerate([*answers, *[""] * (self.activations - len(answers))], start=1):
+            # cheap before costly: ROUGE takes time with the product of both lengths
+            is_published = not self.follows_own_rules and (
+                literal in strip_punctuation(answer) or rouge_l(self.sentence, answer) > _PUBLISHED_ROUGE
+            )
+            said = is_published or says_sentence(self.sentence, answer)
+            nearly = len(wanted & content_stems(answer)) >= _NEARLY * len(wanted)
+            asked = "trigger-response" if nearly and not said else ""
+            check = RuleCheck(f"says it at activation {n}", answer, said, asked, (("sentence", self.sentence),))
+            parts.append(check)
+            published.append(is_published)
         reason = f"{{ok}} of {{of}} activations answered with {self.sentence!r}"
         if not self.follows_own_rules and all(published):
             return replace(self.share(parts, reason), rule=f"{self.family}/{self.scoring}")
         return self.judged_share(parts, self.judge, reason)
-
-    def _as_published(self, answer: str) -> bool:
-        literal = strip_punctuation(self.sentence) in strip_punctuation(answer)
-        return not self.follows_own_rules and (literal or rouge_l(self.sentence, answer) > _PUBLISHED_ROUGE)
-
-    def _part(self, label: str, answer: str, said: bool, /) -> RuleCheck:
-        said = said or says_sentence(self.sentence, answer)
-        wanted = content_stems(self.sentence)
-        nearly = len(wanted & content_stems(answer)) >= _NEARLY * len(wanted)
-        asked = "trigger-response" if nearly and not said else ""
-        return RuleCheck(label, answer, said, asked, (("sentence", self.sentence),))
 
 
 def says_sentence(sentence: str, answer: str) -> bool:
@@ -242,28 +239,26 @@ def _share_of_checks(checks: Sequence[Check]) -> float:
 
 
 def obeys_order(text: str, kind: str, word: str) -> bool:
-    """Return whether a text carries out an order: its kind, and its word."""
-    return any(_carried_out(text, kind, *result.span()) for result in _uses_of_word(text, word))
-
-
-def _carried_out(text: str, kind: str, start: int, end: int) -> bool:
-    before, after = text[max(0, start - _LINE) : start].rpartition("\n")[2], text[end : end + _LINE]
-    if kind == "opens":
-        return RE.first.search(before) is not None
-    if kind == "closes":
-        return RE.last.search(after) is not None
-    if kind == "capitals":
-        return text[start:end].isupper()
-    return getattr(RE, kind).search(f"{before}{_HERE}{after.partition(chr(10))[0]}") is not None
-
-
-def _uses_of_word(text: str, word: str) -> Iterator[re.Match[str]]:
-    """Yield where a text has a word other than in a sentence about orders."""
+    """Return whether a text carries out an order: its kind, and its word, other than in a sentence about orders."""
     for match in re.finditer(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", text, re.IGNORECASE):
         start, end = match.span()
         around = f"{text[max(0, start - _ORDER_NEAR) : start]}{_HERE}{text[end : end + _ORDER_NEAR]}"
-        if not (RE.order.search(around) or RE.comment.search(text_nearby(text, start, end))):
-            yield match
+        if RE.order.search(around) or RE.comment.search(text_nearby(text, start, end)):
+            continue
+        before, after = text[max(0, start - _LINE) : start].rpartition("\n")[2], text[end : end + _LINE]
+        match kind:
+            case "opens":
+                obeyed = RE.first.search(before) is not None
+            case "closes":
+                obeyed = RE.last.search(after) is not None
+            case "capitals":
+                obeyed = text[start:end].isupper()
+            case _:
+                obeyed = getattr(RE, kind).search(f"{before}{_HERE}{after.partition(chr(10))[0]}") is not None
+        # one use that obeys is enough: others may be talk
+        if obeyed:
+            return True
+    return False
 
 
 # Characters before or after a word that may be of its line: a text of any length is read in linear time.

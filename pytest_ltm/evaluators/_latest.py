@@ -47,7 +47,9 @@ class NamesColour(Ruled, Struct, frozen=True):
         """Return 1 if the last answer names the colour, else 0."""
         answer = self.read_last(answers)
         if not self.follows_own_rules:
-            named = self._names(answer)
+            colour, said = self.expected.lower(), answer.lower()
+            word = re.search(rf"(?:^|\s)[\"']?{re.escape(colour)}(?:\s|$|[,.!?])", said)
+            named = colour in said if self.scoring == "v3.5" else word is not None
             reason = f"{'names' if named else 'does not name'} {self.expected!r}"
             return self.score(named, reason, self._place(answer) if named else answer)
         proof = prove(answer, self._mentions)
@@ -76,12 +78,6 @@ class NamesColour(Ruled, Struct, frozen=True):
             elif is_expected or is_misspelt(word[0], colour):
                 mentions.append(Mention(*word.span(), self.expected))
         return sorted(mentions, key=lambda one: one.start)
-
-    def _names(self, answer: str) -> bool:
-        colour = self.expected.lower()
-        if self.scoring == "v3.5":
-            return colour in answer.lower()
-        return re.search(rf"(?:^|\s)[\"']?{re.escape(colour)}(?:\s|$|[,.!?])", answer.lower()) is not None
 
 
 # --- Name List: the answer lists all names that the user has gone by, and no others.
@@ -129,7 +125,11 @@ class ListsNames(Ruled, Struct, frozen=True):
         if recites_messages(answer):
             return self.score(0, REPEATS, answer)
         told = self._told(text)
-        return self._share(told, len(told) + len(_foreign_names(text, self.expected)) if told else 0, answer)
+        known = {word for name in self.expected for word in plain_words(name)}
+        # in prose only what stands in a row of names is one: any word may have a capital
+        row = {" ".join(plain_words(match["name"])) for match in RE.in_a_row.finditer(text)} if told else set()
+        foreign = [name for name in row if name not in _NO_NAMES and not set(name.split()) & known]
+        return self._share(told, len(told) + len(foreign), answer)
 
     def _told(self, text: str) -> list[str]:
         """Return the expected names that a text in prose claims."""
@@ -151,13 +151,6 @@ class ListsNames(Ruled, Struct, frozen=True):
 _NO_NAMES = LEXICON.words("latest no names")
 
 
-def _foreign_names(text: str, expected: Sequence[str]) -> set[str]:
-    """Return the names that a text in prose lists beside those expected."""
-    known = {word for name in expected for word in plain_words(name)}
-    nones = {" ".join(plain_words(match["name"])) for match in RE.in_a_row.finditer(text)}
-    return {name for name in nones if name not in _NO_NAMES and not set(name.split()) & known}
-
-
 def _listed_names(answer: str) -> list[str] | None:
     """Return the names of the first list of texts, also inside an object; None where there is none."""
     return next((texts for value in json_values(answer) if (texts := _list_texts(value, 3)) is not None), None)
@@ -166,18 +159,21 @@ def _listed_names(answer: str) -> list[str] | None:
 def _list_texts(value: Any, depth: int) -> list[str] | None:
     """Return the texts of a list, of objects with a name in a list, or of a list inside an object."""
     if isinstance(value, list):
-        names = list(map(_name_of_item, value))
-        return None if None in names else list(filter(None, names))
+        names: list[str] = []
+        for entry in value:
+            text = (
+                next((one for one in entry.values() if isinstance(one, str)), None)
+                if isinstance(entry, dict)
+                else entry
+            )
+            if not isinstance(text, str):
+                return None
+            names.append(RE.aside.sub("", text))
+        return list(filter(None, names))
     if isinstance(value, dict) and depth:
         inner = (_list_texts(item, depth - 1) for item in value.values() if isinstance(item, (list, dict)))
         return next((result for result in inner if result is not None), None)
     return None
-
-
-def _name_of_item(item: Any) -> str | None:
-    if isinstance(item, dict):
-        item = next((text for text in item.values() if isinstance(text, str)), None)
-    return RE.aside.sub("", item) if isinstance(item, str) else None
 
 
 def _bulleted_names(answer: str) -> list[str] | None:

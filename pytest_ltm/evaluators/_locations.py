@@ -17,7 +17,7 @@ from pytest_ltm._model.score import Score, Scoring
 from pytest_ltm.evaluators._rules import LEXICON, Ruled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 
 Point: TypeAlias = tuple[float, float]
@@ -55,29 +55,26 @@ class _Token(Struct, frozen=True):
 
 def read_legs(text: str, places: Sequence[str]) -> list[Leg]:
     """Return the legs that a text tells, in its order; places are matched as words, the longest name first."""
-    tokens = (_Token(match.lastgroup or "word", match[0]) for match in RE.token.finditer(casefold_plain(text)))
-    return _Legs().read(_with_places((token for token in tokens if token.text not in _ARTICLES), places))
+    wordings = {place: tuple(word for word in plain_words(place) if word not in _ARTICLES) for place in places}
+    # the longest first: one place may be named like the beginning of another
+    names = sorted(((name, place) for place, name in wordings.items()), key=lambda name: -len(name[0]))
+    longest = max((len(name) for name, _ in names), default=1)
+    tokens: list[_Token] = []
+    # no more is looked ahead than the longest name has words: the time is linear
+    ahead: list[_Token] = []
+    for match in RE.token.finditer(casefold_plain(text)):
+        if match[0] not in _ARTICLES:
+            ahead.append(_Token(match.lastgroup or "word", match[0]))
+            tokens += _shift_names(ahead, names) if len(ahead) >= longest else ()
+    while ahead:
+        tokens += _shift_names(ahead, names)
+    return _Legs().read(tokens)
 
 
 def walk_legs(legs: Sequence[Leg]) -> Point:
     """Return where the legs lead, in kilometres east and north of their start."""
     x, y = (sum(UNIT[leg.way or ""][axis] * (leg.km or 0) for leg in legs if leg.whole) for axis in (0, 1))
     return round(x, 3), round(y, 3)
-
-
-def _with_places(tokens: Iterator[_Token], places: Sequence[str]) -> Iterator[_Token]:
-    """Put place names together: at most as many tokens are looked ahead as the longest name has words."""
-    wordings = {place: tuple(word for word in plain_words(place) if word not in _ARTICLES) for place in places}
-    # the longest first: one place may be named like the beginning of another
-    names = sorted(((name, place) for place, name in wordings.items()), key=lambda name: -len(name[0]))
-    longest = max((len(name) for name, _ in names), default=1)
-    ahead: list[_Token] = []
-    for token in tokens:
-        ahead.append(token)
-        if len(ahead) >= longest:
-            yield from _shift_names(ahead, names)
-    while ahead:
-        yield from _shift_names(ahead, names)
 
 
 def _shift_names(ahead: list[_Token], names: Sequence[tuple[tuple[str, ...], str]]) -> Iterator[_Token]:
@@ -111,16 +108,15 @@ class _Legs:
         """Neither a place nor the end of a sentence has come since the last distance."""
         self.aside = 0
 
-    def read(self, tokens: Iterator[_Token]) -> list[Leg]:
+    def read(self, tokens: Iterable[_Token]) -> list[Leg]:
         """Return the legs of all tokens."""
         for token in tokens:
             match token.kind:
                 case "km":
-                    self._distance(_read_kilometres(token.text))
-                case "way":
-                    self._way(token.text[:5] if token.text[:5] in UNIT else token.text[:4])
-                case "side":
-                    self._way("?")
+                    self._distance(token.text)
+                case "way" | "side":
+                    named = token.text[:5] if token.text[:5] in UNIT else token.text[:4]
+                    self._way("?" if token.kind == "side" else named)
                 case "place":
                     self._place(token.text)
                 case "open" | "close":
@@ -128,7 +124,10 @@ class _Legs:
                 case "end":
                     self.ended, self.describing = "." if token.text in _STOPS else "->", False
                 case "line":
-                    self._line()
+                    # half a leg may go on in the next line; what was announced does not
+                    if self.leg.whole or not self.parts:
+                        self._close()
+                    self.heading, self.departed, self.describing, self.aside = None, False, False, 0
                 case "colon" | "word":
                     self._other(token)
             self.touching = token.kind == "km" or (self.touching and token.kind not in ("place", "end", "line"))
@@ -146,7 +145,13 @@ class _Legs:
         elif self.last == _Token("place", self.leg.goal or "") and token.text in _LIES:
             self.describing = self.leg.whole
 
-    def _distance(self, km: float) -> None:
+    def _distance(self, text: str) -> None:
+        half = 0.5 if "half" in text else 0.0
+        if digits := re.search(r"\d{1,6}(?:[.,]\d{1,3})?", text):
+            km = float(digits.group().replace(",", "."))
+        else:
+            km = half if text.startswith("half") else NUMBERS.get(plain_words(text)[0], 1) + half
+        # the same distance again in brackets repeats the leg
         if self.describing or (self.aside and self.leg.whole and self.leg.km == km):
             return
         way = None
@@ -196,24 +201,10 @@ class _Legs:
                 self._close()
             self.heading = self.last.text if not self.parts else None
 
-    def _line(self) -> None:
-        if self.leg.whole or not self.parts:
-            self._close()
-        self.heading, self.departed, self.describing, self.aside = None, False, False, 0
-
     def _close(self) -> None:
         if self.parts:
             self.legs.append(self.leg)
         self.leg, self.parts = Leg(), ""
-
-
-def _read_kilometres(text: str) -> float:
-    digits = re.search(r"\d{1,6}(?:[.,]\d{1,3})?", text)
-    if digits:
-        return float(digits.group().replace(",", "."))
-    first = plain_words(text)[0]
-    half = 0.5 if "half" in text else 0.0
-    return half if text.startswith("half") else NUMBERS.get(first, 1) + half
 
 
 _MOST_TELLINGS = 4
@@ -243,7 +234,16 @@ class LeadsTo(Ruled, Struct, frozen=True):
         # who was asked for JSON may have put the legs there
         told = told if any(leg.whole for leg in told) else _legs_of_json(answer) or told
         legs = first_telling(told, self.start, goal)
-        value, reason = self._follow(legs)
+        lost = next((leg for leg in legs if not leg.whole), None)
+        value, reason = 0.0, "tells no directions"
+        if lost is not None:
+            reason = f"a leg cannot be walked: {_legs_text([lost])}"
+        elif legs:
+            end = walk_legs(legs)
+            true_end = walk_legs([Leg(km, way.lower(), None, place) for km, way, place in self.route])
+            value = float(end == true_end)
+            reason = f"the directions lead {_point_text(end)}, not {_point_text(true_end)}"
+            reason = f"the directions lead to the right place, {_point_text(end)}" if value else reason
         evidence = _legs_text(legs) or evidence_snippet(answer)
         return self.standing_in(Score(value, reason, rule=f"{self.family}/1", evidence=evidence))
 
@@ -257,7 +257,10 @@ class LeadsTo(Ruled, Struct, frozen=True):
         if recites_messages(answer):
             return self._score2(0, REPEATS, answer)
         text = trim_flood(_drop_corrections(last_word(answer, tells)), _may_tell)
-        if _only_quotes(text):
+        first = re.search(r"\d+(?:\.\d+)? ?(?:km|m\b|kilomet)", text)
+        opening = split_sentences(text[: first.start()] if first else "") or [""]
+        # the way that follows is quoted, where the words before it say that it is not known, or another
+        if RE.quotes_only.search(opening[-1]):
             return self._score2(0, "does not claim to know the way", answer)
         tellings = _split_tellings(_going_on(read(text), text), places)
         moves = [[(leg.km, leg.way) for leg in telling] for telling in tellings]
@@ -276,18 +279,6 @@ class LeadsTo(Ruled, Struct, frozen=True):
 
     def _score2(self, value: float, reason: str, evidence: str) -> Score:
         return Score(float(value), reason, rule=f"{self.family}/2", evidence=evidence_snippet(evidence))
-
-    def _follow(self, legs: Sequence[Leg]) -> tuple[float, str]:
-        if not legs:
-            return 0.0, "tells no directions"
-        lost = next((leg for leg in legs if not leg.whole), None)
-        if lost is not None:
-            return 0.0, f"a leg cannot be walked: {_legs_text([lost])}"
-        true_end: Point = walk_legs([Leg(km, way.lower(), None, place) for km, way, place in self.route])
-        end = walk_legs(legs)
-        if end == true_end:
-            return 1.0, f"the directions lead to the right place, {_point_text(end)}"
-        return 0.0, f"the directions lead {_point_text(end)}, not {_point_text(true_end)}"
 
 
 def _in_kilometres(text: str) -> str:
@@ -326,13 +317,6 @@ def _drop_corrections(text: str) -> str:
             parts.append(text[end : since + move.start()])
             end = match.end()
     return "".join([*parts, text[end:]])
-
-
-def _only_quotes(text: str) -> bool:
-    """Tell whether what stands before the first distance says that the way is not known, or not this one."""
-    first = re.search(r"\d+(?:\.\d+)? ?(?:km|m\b|kilomet)", text)
-    before = text[: first.start()] if first else ""
-    return RE.quotes_only.search((split_sentences(before) or [""])[-1]) is not None
 
 
 def _going_on(legs: Sequence[Leg], text: str) -> list[Leg]:
@@ -464,15 +448,18 @@ class LiesAt(Ruled, Struct, frozen=True):
 
     def _conclusion(self, answer: str) -> tuple[str, list[Leg]]:
         places = tuple(place for place in self.places if place)
-        pairs = [
-            (sentence, legs)
-            for sentence in RE.sentence_end.split(answer)
-            if _may_tell(sentence)
-            and _claims_distance(normalize_text(sentence))
-            and (legs := [leg for leg in read_legs(sentence, places) if leg.km is not None and leg.way is not None])
-        ]
-        single = [(sentence, legs) for sentence, legs in pairs if len(legs) == 1]
-        best = [result for result in single if self._concludes(result[0], places)]
+        pairs: list[tuple[str, list[Leg]]] = []
+        best: list[tuple[str, list[Leg]]] = []
+        for sentence in filter(_may_tell, RE.sentence_end.split(answer)):
+            plain, said = normalize_text(sentence), space_delimited(sentence)
+            match = RE.a_distance.search(plain)
+            if match and doubt_about(plain, Mention(*match.span(), "")):
+                continue
+            legs = [leg for leg in read_legs(sentence, places) if leg.km is not None and leg.way is not None]
+            both = len(places) > 1 and all(space_delimited(place) in said for place in places)
+            concludes = both or any(space_delimited(word) in said for word in _CONCLUDES)
+            pairs += [(sentence, legs)] if legs else []
+            best += [(sentence, legs)] if len(legs) == 1 and concludes else []
         sentence, legs = (best or pairs or [("", [])])[-1]
         start, goal = (re.escape(" ".join(plain_words(place))) or "$^" for place in self.places)
         back = rf"^\W*(?:so )?(?:the )?{start} (?:is|lies|sits)\b.*\bof (?:the )?{goal}\W*$"
@@ -480,16 +467,6 @@ class LiesAt(Ruled, Struct, frozen=True):
             opposite = {"north": "south", "south": "north", "east": "west", "west": "east"}
             legs = [structs.replace(leg, way=opposite.get(leg.way or "", leg.way)) for leg in legs]
         return sentence, legs
-
-    def _concludes(self, sentence: str, places: Sequence[str]) -> bool:
-        said = space_delimited(sentence)
-        both = len(places) > 1 and all(space_delimited(place) in said for place in places)
-        return both or any(space_delimited(word) in said for word in _CONCLUDES)
-
-
-def _claims_distance(text: str) -> bool:
-    match = RE.a_distance.search(text)
-    return match is None or not doubt_about(text, Mention(*match.span(), ""))
 
 
 def _may_tell(sentence: str) -> bool:

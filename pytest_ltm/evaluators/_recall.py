@@ -100,21 +100,19 @@ def _recall_part(
     """
     label, text = f"recalls {one.expected!r}", without.sub(" ", answer) if without else answer
     recalled = is_recalled(_claimed_of(text, one, others), one, others)
-    hedged = recalled and prove(text, (one.expected,), question=one.question).state == "hedges"
-    if recalled and (hedged or recites_messages(answer) or _is_hardly_a_list(text, one) or ends_in_a_list(answer)):
-        return RuleCheck(label, answer, ok=False)
-    if recalled or not one.question or not is_unsure(text, one):
+    if recalled:
+        known = one.needed | frozenset(recollection_keys(one.question))
+        # hardly more than a list, in which it stands among several others: nothing was chosen
+        strange = {item for item in short_items(text) if not set(recollection_keys(item)) & known}
+        hedged = prove(text, (one.expected,), question=one.question).state == "hedges"
+        idle = len(strange) >= _STRANGE or recites_messages(answer) or ends_in_a_list(answer)
+        return RuleCheck(label, answer, ok=not hedged and not idle)
+    if not one.question or not is_unsure(text, one):
         return RuleCheck(label, answer, recalled)
     proof = prove(text, (one.expected,), question=one.question)
     ok = proof.answers(one.expected)
     prompt = "" if ok or proof.state == "refuses" else "answer"
     return RuleCheck(label, answer, ok, prompt, (("question", one.question), ("reference", one.expected)))
-
-
-def _is_hardly_a_list(answer: str, one: Recollection) -> bool:
-    """Tell whether an answer is hardly more than a list, in which the one thing stands among several others."""
-    known = one.needed | frozenset(recollection_keys(one.question))
-    return len({item for item in short_items(answer) if not set(recollection_keys(item)) & known}) >= _STRANGE
 
 
 _STRANGE = 3
@@ -177,6 +175,12 @@ class RecallsSteps(Ruled, Struct, frozen=True):
 
     def _part(self, place: int, answer: str) -> RuleCheck:
         expected, question = self.expected[place], answer_at(self.questions, place)
+
+        def numerals(text: str) -> list[Mention]:
+            """Return where a levelled text has numbers, in digits or in one word."""
+            pairs = ((match.span(), "".join(words_with_digits([match[0]]))) for match in RE.word.finditer(text))
+            return [Mention(*span, number) for span, number in pairs if number.isdecimal()]
+
         if self._asks_number(place):
             # The numbers that an answer gives to steps; all its numbers, if it names none as such.
             said = list(words_with_digits(plain_words(answer)))
@@ -184,16 +188,10 @@ class RecallsSteps(Ruled, Struct, frozen=True):
             near = ((said[at], said[max(at - 1, 0) : at], said[at + 1 : at + 2]) for at in places)
             labelled = {number for number, before, after in near if _LABELS.intersection(before) or after == ["step"]}
             only = (labelled or {said[at] for at in places}) == {expected}
-            ok = only and prove(answer, _numeral_mentions).answers(expected) is not False
+            ok = only and prove(answer, numerals).answers(expected) is not False
             return RuleCheck(f"recalls {expected!r}", answer, ok)
         others = [Recollection(step) for step in self.steps or self.expected if step != expected]
         return _recall_part(answer, Recollection(expected, question), others, without=RE.label)
-
-
-def _numeral_mentions(text: str) -> list[Mention]:
-    """Return where a levelled text has numbers, in digits or in one word."""
-    pairs = ((match.span(), "".join(words_with_digits([match[0]]))) for match in RE.word.finditer(text))
-    return [Mention(*span, number) for span, number in pairs if number.isdecimal()]
 
 
 # --- How To Think: each answer names the one thing that the user's rule takes.
@@ -293,7 +291,8 @@ class RecallsJoke(Ruled, Struct, frozen=True):
         if enumerates_everything(answer):
             return 0.0, "lists things instead of telling a joke", True
         text = self._claimed(last_word(answer, lambda said: max(self._strengths(said)) >= _CLEAR))
-        text = trim_flood(text, self._speaks_of_a_joke)
+        jokes = [content_stems(joke) for joke in (self.joke, *self.others)]
+        text = trim_flood(text, lambda part: any(len(content_stems(part) & joke) >= _CLEAR_WORDS for joke in jokes))
         recalled, *rivals = self._strengths(text)
         rival = max(rivals, default=0.0)
         if recalled >= _CLEAR and rival >= _CLEAR:
@@ -309,10 +308,6 @@ class RecallsJoke(Ruled, Struct, frozen=True):
         if value and RE.lost.search(space_delimited(text)) and recalled < _LITERAL:
             value, reason, sure = 0.0, "remembers only part of the joke", False
         return value, reason, sure and not (max(recalled, rival) < _HINT and _says_something(answer))
-
-    def _speaks_of_a_joke(self, part: str) -> bool:
-        texts = content_stems(part)
-        return any(len(texts & content_stems(joke)) >= _CLEAR_WORDS for joke in (self.joke, *self.others))
 
     def _strengths(self, text: str) -> list[float]:
         """Return how strongly a text tells the joke, and each of the others."""
@@ -350,7 +345,14 @@ def _joke_strength(joke: str, others: Sequence[str], answer: str, texts: frozens
     if hits >= _CLEAR_WORDS and hits >= len(own) * _CLEAR_SHARE:
         return 1.0
     telling = {word for word in own & texts if len(word) >= _TELLING_LENGTH}
-    return _HINT if hits >= _CLEAR_WORDS or (telling and _points_to(telling, answer)) else 0.0
+    if hits >= _CLEAR_WORDS:
+        return _HINT
+    for words in map(plain_words, split_sentences(answer) if telling else ()):
+        said = " ".join(words)
+        # one telling word hints at a joke where a sentence, other than an excuse, says what it was about
+        if telling.intersection(map(word_stem, words)) and RE.points.search(said) and not RE.shrugs.search(said):
+            return _HINT
+    return 0.0
 
 
 def _says_something(answer: str) -> bool:
@@ -359,15 +361,6 @@ def _says_something(answer: str) -> bool:
         {word for word in content_stems(sentence) - _TALK - _IDLE if not word.isdigit()}
         and not (refuses_answer(sentence) or RE.courtesies.search(" ".join(plain_words(sentence))))
         for sentence in split_sentences(answer)
-    )
-
-
-def _points_to(telling: frozenset[str] | set[str], answer: str) -> bool:
-    """Return whether a sentence other than an excuse says what the joke was about, with one of those words."""
-    return any(
-        telling.intersection(map(word_stem, words)) and RE.points.search(text) and not RE.shrugs.search(text)
-        for words in map(plain_words, split_sentences(answer))
-        for text in (" ".join(words),)
     )
 
 

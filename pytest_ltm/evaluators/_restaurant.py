@@ -142,7 +142,12 @@ class Menu(Struct, frozen=True, dict=True):
             names = self.long_words.get(word[0], set())
             if word in names or word in _NO_SLIPS or word_stem(word) in self.vocabulary:
                 return word
-            return min((name for name in names if is_misspelt(word, name) or _left_out(word, name)), default=word)
+            within = range(1, _SPELLED - 1)
+            # the shortest names that are corrected may lack a letter: with one wrong they are other words
+            lacking = {
+                name for name in names if len(name) == _SPELLED and word in [name[:n] + name[n + 1 :] for n in within]
+            }
+            return min(lacking.union(name for name in names if is_misspelt(word, name)), default=word)
 
         return " ".join(map(correct, plain_words(text)))
 
@@ -159,11 +164,6 @@ class Menu(Struct, frozen=True, dict=True):
             return None
         named = (item for item, name in zip(self.items, short, strict=True) if stems <= name)
         return next((item.name for item in named if item.stems.issuperset(map(word_stem, after))), None)
-
-
-def _left_out(word: str, meant: str) -> bool:
-    """Tell whether a word is another one of five letters without one of those within."""
-    return len(meant) == _SPELLED and any(word == meant[:n] + meant[n + 1 :] for n in range(1, len(meant) - 1))
 
 
 _SPELLED = 5
@@ -316,30 +316,25 @@ class _Reading:
                 at += 1
                 continue
             at += len(name)
-            form = sentence[at] if at < len(sentence) else ""
-            self._note(item, rest, form)
-            while at < len(sentence) and self._belongs(sentence, at, item):
+            form, last = "".join(sentence[at : at + 1]), "".join(rest[-1:])
+            # a soup of that name, or a dish with another food before it, is not the one on the menu
+            if form in _FORMS and word_stem(form) not in item.stems | self.menu.section_stems:
+                dish, noted = f"{item.name} {form}", self.strange
+            elif word_stem(last) in self.menu.vocabulary - item.stems and last not in FILLERS:
+                dish, noted = f"{last} {item.name}", self.strange
+            else:
+                dish, noted = item.name, self.dishes
+            if not _is_refused(rest):
+                noted.append(dish)
+            # what describes it belongs to it: words of its full name, and links before such a word
+            while at < len(sentence):
+                word, *after = sentence[at : at + 4]
+                linked = word in _LINKS and any(word_stem(n) in item.stems and n not in _LINKS for n in after)
+                if word_stem(word) not in item.stems and not linked:
+                    break
                 at += 1
             rest.append("|")
         return rest
-
-    def _note(self, item: Dish, before: list[str], form: str) -> None:
-        last = before[-1] if before else ""
-        if _is_refused(before):
-            return
-        if form in _FORMS and word_stem(form) not in item.stems | self.menu.section_stems:
-            self.strange.append(f"{item.name} {form}")
-        elif word_stem(last) in self.menu.vocabulary - item.stems and last not in FILLERS:
-            self.strange.append(f"{last} {item.name}")
-        else:
-            self.dishes.append(item.name)
-
-    def _belongs(self, sentence: list[str], at: int, item: Dish) -> bool:
-        """Tell whether a word after a dish's name describes it: of its full name, or a filler before such a word."""
-        if word_stem(sentence[at]) in item.stems:
-            return True
-        after = sentence[at + 1 : at + 4]
-        return sentence[at] in _LINKS and any(word_stem(word) in item.stems and word not in _LINKS for word in after)
 
     def _drinks(self, rest: Sequence[str]) -> list[str]:
         known = self.menu.drink_words
@@ -627,19 +622,17 @@ class PlaysGuest(Ruled, Struct, frozen=True):
 
     def _suited(self, n: int, stage: Stage, reply: str) -> Stage:
         """Return the stage as failed where what was ordered does not suit the guest."""
-        if n == 0 and not all(self._fancied(item, reply) for item in stage.items or (reply,)):
-            return structs.replace(stage, ok=False, reason=f"orders a drink without {self.fancies}")
+        wanted, said = set(plain_words(self.fancies)), set(plain_words(reply))
+        for named in (set(plain_words(item)) for item in stage.items or (reply,)) if n == 0 else ():
+            # what the guest fancies is in the drink's name, or in that of the drink on the menu that it means
+            meant = any(wanted | named <= set(plain_words(name)) for name in self.menu.drinks)
+            if not (wanted <= named or (meant and wanted <= said)):
+                return structs.replace(stage, ok=False, reason=f"orders a drink without {self.fancies}")
         spared = re.search(rf"\b(?:without|no|not|hold|minus|skip|leave)\b[^.]*\b{self.avoids}\b", reply.lower())
         comes_with_it = self.avoids and any(word_stem(self.avoids) in _stems(dish) for dish in stage.items)
         if n in {1, 2} and comes_with_it and not spared:
             return structs.replace(stage, ok=False, reason=f"orders what comes with {self.avoids}")
         return stage
-
-    def _fancied(self, item: str, reply: str) -> bool:
-        """Return whether a drink has in it what the guest fancies: in its name, or in that of the drink it means."""
-        wanted, named = set(plain_words(self.fancies)), set(plain_words(item))
-        meant = any(wanted | named <= set(plain_words(name)) for name in self.menu.drinks)
-        return wanted <= named or (meant and wanted <= set(plain_words(reply)))
 
     def unavailable(self, n: int) -> tuple[str, ...]:
         """Return the dishes that can be ordered no more in stage `n`."""
@@ -674,7 +667,8 @@ class PlaysGuest(Ruled, Struct, frozen=True):
                 return _judged_stage(judge, stage, "restaurant-drink", said=said, drinks=drinks, dishes=dishes)
             case 1 | 2:
                 gone = (*(passed[1].items if n > 1 else ()), *self.unavailable(n))
-                return _judged_dish(judge, stage, [dish for dish in self.menu.dishes if dish not in gone], said)
+                left = [dish for dish in self.menu.dishes if dish not in gone]
+                return _judged_stage(judge, stage, "restaurant-dish", left, said=said)
             case 3:
                 ordered = " and ".join(passed[-1].items)
                 return _judged_stage(judge, stage, "restaurant-mix-up", said=said, ordered=ordered)
@@ -685,24 +679,22 @@ def _visit_rule(stages: Sequence[Stage]) -> str:
     return "+judge/".join([RULE, *dict.fromkeys(stage.judged for stage in stages if stage.judged)])
 
 
-def _judged_stage(judge: Judge, stage: Stage, name: str, **parts: str) -> Stage:
-    decision = ask_judge(judge, PROMPTS[name], answer=stage.said, **parts)
-    stage = structs.replace(stage, judged=PROMPTS[name].id)
-    if isinstance(decision, Unscored):
-        return structs.replace(stage, ok=None, reason=decision.reason, unscored=decision)
-    ok = decision.grade == "yes"
-    return structs.replace(stage, ok=ok, reason=stage.reason if ok and stage.ok else str(decision))
-
-
-def _judged_dish(judge: Judge, stage: Stage, dishes: Sequence[str], text: str) -> Stage:
-    prompt = PROMPTS["restaurant-dish"]
-    asked = structs.replace(prompt, grades=(*(str(i) for i in range(1, len(dishes) + 1)), prompt.fail))
-    numbered = "\n".join(f"{i}. {dish}" for i, dish in enumerate(dishes, start=1))
-    decision = ask_judge(judge, asked, answer=stage.said, said=text, dishes=numbered)
+def _judged_stage(judge: Judge, stage: Stage, name: str, choices: Sequence[str] | None = None, **parts: str) -> Stage:
+    """Return a stage as a judge decides it, who names one of the dishes to choose from, if there are any."""
+    prompt = asked = PROMPTS[name]
+    if choices is not None:
+        numbers = [str(i) for i in range(1, len(choices) + 1)]
+        asked = structs.replace(prompt, grades=(*numbers, prompt.fail))
+        parts["dishes"] = "\n".join(f"{i}. {dish}" for i, dish in zip(numbers, choices, strict=True))
+    decision = ask_judge(judge, asked, answer=stage.said, **parts)
     stage = structs.replace(stage, judged=prompt.id)
     if isinstance(decision, Unscored):
         return structs.replace(stage, ok=None, reason=decision.reason, unscored=decision)
+    if choices is None:
+        ok = decision.grade == "yes"
+        return structs.replace(stage, ok=ok, reason=stage.reason if ok and stage.ok else str(decision))
+    # a judge who sees no dish leaves open what the rules left open
     if decision.grade == prompt.fail:
         return structs.replace(stage, reason=str(decision))
-    dish = dishes[int(decision.grade) - 1]
+    dish = choices[int(decision.grade) - 1]
     return structs.replace(stage, ok=True, reason=f"the judge says {dish!r}", items=(dish,))

@@ -105,7 +105,11 @@ class Ruled:
         """Return answers as the current rules read them; published rules read what came in."""
         if not self.follows_own_rules:
             return answers
-        spoken = (_both_ends(speech(answer)) for answer in answers)
+        whole = map(speech, answers)
+        # an answer stands at the beginning or the end of a long reply, not within
+        spoken = (
+            text if len(text) <= _LONGEST else f"{text[:_BEGINNING]}\n{text[_BEGINNING - _LONGEST :]}" for text in whole
+        )
         texts = spoken if self.reads_speech else map(normalize, spoken)
         # what was told goes with each reply: whether one recites shows only beside the messages
         return [ToldReply(text, answers.told) for text in texts] if isinstance(answers, Replies) else list(texts)
@@ -133,12 +137,8 @@ class Ruled:
         return replace(verdict, reason=verdict.reason + note, rule=rule)
 
 
+# Characters of a reply that is read whole, and of the beginning of a longer one.
 _LONGEST, _BEGINNING = 16_000, 4_000
-"""In characters: of a longer reply the beginning and the end are read, an answer does not stand within."""
-
-
-def _both_ends(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_BEGINNING]}\n{text[_BEGINNING - _LONGEST :]}"
 
 
 def answer_at(texts: Sequence[str], place: int) -> str:

@@ -104,13 +104,16 @@ class KnowsSources(Ruled, Struct, frozen=True):
             return False
         # what an agent asks back is no answer
         answer = "".join(one for one in split_sentences(answer_at(answers, place)) if not one.rstrip().endswith("?"))
-        if recites_messages(answer) or _repeats_message(answer, self.told):
+        own = {" ".join(plain_words(part)) for part in split_sentences(RE.quoted.sub(" ", answer))}
+        told = {" ".join(plain_words(part)) for text in self.told for part in split_sentences(text)}
+        # to say a message again, other than in quotation marks, is to say nothing of it
+        if recites_messages(answer) or any(len(part.split()) >= _LEAST for part in own & told):
             return False
         if kind == WHEN:
             return prove(answer, day_mentions).answers({day.value for day in day_mentions(normalize_text(expected))})
         if kind == OWN:
-            own = _chosen_option(_blank_out(normalize_text(answer), [RE.prompts]), self.others[about])
-            return ("" if _named_persons(answer) == {USER} else own) == picked
+            taken = _chosen_option(_blank_out(normalize_text(answer), [RE.prompts]), self.others[about])
+            return ("" if _named_persons(answer) == {USER} else taken) == picked
         if kind == NEXT:
             return prove(answer, (expected, *others)).answers(expected)
         return (_how_sure(answer) if kind == SURE else _named_speaker(answer, (expected, *others))) == expected
@@ -121,13 +124,6 @@ def _chosen_option(reply: str, options: Sequence[str]) -> str:
     answer = _blank_out(normalize_text(reply), [RE.against])
     texts = committed_values(answer, partial(find_mentions, names=tuple(options)))
     return texts.pop() if len(texts) == 1 else ""
-
-
-def _repeats_message(answer: str, texts: Iterable[str]) -> bool:
-    """Tell whether a sentence of an answer, outside quotation marks, is one of the messages'."""
-    nones = {" ".join(plain_words(part)) for part in split_sentences(RE.quoted.sub(" ", answer))}
-    told = (" ".join(plain_words(part)) for text in texts for part in split_sentences(text))
-    return any(len(part.split()) >= _LEAST and part in nones for part in told)
 
 
 def _named_speaker(answer: str, names: Sequence[str]) -> str:

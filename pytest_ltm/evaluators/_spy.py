@@ -77,17 +77,18 @@ class DecodesMessages(Ruled, Struct, frozen=True):
         rivals = [*known, *(spot for group in self.others for spot in by_group[group])]
         claimed: dict[str, None] = {}
         for group in groups:
-            spots = by_group[group]
-            mine = group in self.expected
-            held = [one for one in spots if not _is_denied(text, one) and (mine or not _is_detail(text, one, known))]
+            held: list[Mention] = []
+            for one in by_group[group]:
+                before, _ = clause_around(text, one.start, one.end)
+                denied = RE.not_word.search(before) or RE.untold.search(before) or is_retracted(text, one)
+                near = (other for other in known if group not in self.expected and _is_near(one, other))
+                gaps = (text[min(one.end, other.end) : max(one.start, other.start)] for other in near)
+                # a keyword of no message beside one that was sent is a detail of that: "at dawn, by boat"
+                if not denied and not any(RE.beside.fullmatch(f"{gap} ") for gap in gaps):
+                    held.append(one)
             if held and not all(_one_of_two(text, one, rivals) for one in held):
                 claimed[group[0]] = None
         return claimed
-
-
-def _is_denied(text: str, one: Mention) -> bool:
-    before, _ = clause_around(text, one.start, one.end)
-    return RE.not_word.search(before) is not None or RE.untold.search(before) is not None or is_retracted(text, one)
 
 
 def _is_near(one: Mention, other: Mention) -> bool:
@@ -97,11 +98,6 @@ def _is_near(one: Mention, other: Mention) -> bool:
 _NEAR = 120
 # So many mentions of a message, the last ones, are looked at.
 _MOST = 40
-
-
-def _is_detail(text: str, one: Mention, known: Iterable[Mention]) -> bool:
-    between = (text[min(one.end, other.end) : max(one.start, other.start)] for other in known if _is_near(one, other))
-    return any(RE.beside.fullmatch(f"{words_between} ") for words_between in between)
 
 
 def _one_of_two(text: str, one: Mention, rivals: Iterable[Mention]) -> bool:
@@ -181,20 +177,16 @@ def _keyword_forms(group: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, 
     """Return the forms in which the keywords of a group are found, the longest first, and what may be misspelt."""
     also = [way for keyword in group for way in _ALSO.get(keyword, ())]
     names = [" ".join(plain_words(_uniform_dates(normalize_text(keyword)))) for keyword in (*group, *also)]
-    forms = {form for name in names if name for form in _name_forms(name)}
+    forms = set(filter(None, names))
+    for name in list(forms):
+        # digits have no plural; a long word may be written as two: "light house"
+        parts = range(3, len(name) - 2) if name.isalpha() and len(name) >= _LONG_WORD else ()
+        if not name[-1:].isdigit():
+            forms |= {f"{name}s", f"{name}es", f"{name[:-1]}ies", *(f"{name[:at]} {name[at:]}" for at in parts)}
     return tuple(sorted(forms, key=len, reverse=True)), tuple(name for name in names if name.isalpha())
 
 
-# So long a word may be one of two: "light house".
 _LONG_WORD = 8
-
-
-def _name_forms(name: str) -> tuple[str, ...]:
-    """Return a name, what may be its plural, and the two words that it may be."""
-    if name[-1:].isdigit():
-        return (name,)
-    parts = range(3, len(name) - 2) if name.isalpha() and len(name) >= _LONG_WORD else ()
-    return (name, f"{name}s", f"{name}es", f"{name[:-1]}ies", *(f"{name[:at]} {name[at:]}" for at in parts))
 
 
 def _has_exactly(answer: str, keyword: str) -> bool:

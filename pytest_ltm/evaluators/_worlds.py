@@ -13,7 +13,7 @@ from pytest_ltm._language.clauses import iter_sentences, normalize_text
 from pytest_ltm._language.commitment import Mention, is_alternative
 from pytest_ltm._language.numbers import write_digits
 from pytest_ltm._language.proof import prove, tells_nothing_new
-from pytest_ltm._language.quantities import CLOCKS, Quantity, read_quantities
+from pytest_ltm._language.quantities import CLOCKS, read_quantities
 from pytest_ltm._language.recital import recites_messages
 from pytest_ltm._language.words import plain_words
 from pytest_ltm._model.score import Scoring  # noqa: TC001 - the signature of a struct names it
@@ -120,16 +120,14 @@ def _value_mentions(text: str, patterns: Mapping[str, str]) -> list[Mention]:
 def _counted_numbers(text: str, counted: str) -> list[Mention]:
     """Return where a text has numbers of what is counted, except one, as in "a week"."""
     unit = next((one.unit for one in read_quantities(f"2 {counted}")), "")
-    return [
-        Mention(one.start, one.end, f"{'more or less ' * _is_bound(text, one)}{one.value:g}")
-        for one in read_quantities(text)
-        if one.value != 1 and one.unit not in (*CLOCKS, "date", "minutes") and (not unit or one.unit in ("", unit))
-    ]
-
-
-def _is_bound(text: str, one: Quantity) -> bool:
-    before, after = text[max(0, one.start - _NEAR) : one.start], text[one.end : one.end + _NEAR]
-    return RE.bound_before.search(before) is not None or RE.bound_after.match(after) is not None
+    mentions: list[Mention] = []
+    for one in read_quantities(text):
+        before, after = text[max(0, one.start - _NEAR) : one.start], text[one.end : one.end + _NEAR]
+        # "at least seven" is not seven
+        bound = "more or less " if RE.bound_before.search(before) or RE.bound_after.match(after) else ""
+        if one.value != 1 and one.unit not in (*CLOCKS, "date", "minutes") and (not unit or one.unit in ("", unit)):
+            mentions.append(Mention(one.start, one.end, f"{bound}{one.value:g}"))
+    return mentions
 
 
 # --- Of which world something is said.
@@ -235,17 +233,14 @@ class SpeaksLanguage(Ruled, Struct, frozen=True):
                 yield "forms are right", RuleCheck(f"says {form!r}", answer, self.settles_on(answer, form))
             else:
                 label = f"has nothing to say in answer {place + 1}"
-                yield "rightly left open", RuleCheck(label, answer, self._leaves(answer, self.forms[place]))
+                text = normalize_text(_join_parts(answer))
+                tells = _form_mentions(text, form=self.forms[place].casefold(), told=self.told)
+                yield "rightly left open", RuleCheck(label, answer, False if tells else tells_nothing_new(text))
 
     def settles_on(self, answer: str, form: str) -> bool | None:
         """Tell whether an answer settles on a form."""
         find = partial(_form_mentions, form=form.casefold(), told=(*self.told, *self.expected))
         return prove(_join_parts(answer), find).answers(form.casefold())
-
-    def _leaves(self, answer: str, form: str) -> bool | None:
-        text = normalize_text(_join_parts(answer))
-        tells = _form_mentions(text, form=form.casefold(), told=self.told)
-        return False if tells else tells_nothing_new(text)
 
 
 def _join_parts(answer: str) -> str:
@@ -255,12 +250,12 @@ def _join_parts(answer: str) -> str:
 def _form_mentions(text: str, *, form: str, told: Sequence[str]) -> list[Mention]:
     """Return where a text has the form or others like it, without those that only lead to it."""
     parts = [form[place : place + _ALIKE] for place in range(len(form) - _ALIKE + 1)]
-    words = [Mention(*one.span(), one[0].casefold()) for one in RE.word.finditer(text)]
-    mentions = [one for one in words if any(part in one.value for part in parts)]
-    return [one for one in mentions if not _leads_to_form(one.value, form, told) or is_alternative(text, one)]
-
-
-def _leads_to_form(word: str, form: str, texts: Sequence[str]) -> bool:
-    """Tell whether a word is only on the way to the form: it was told, or is the form without some of its parts."""
-    shorter = any(form.startswith(word[:cut]) and form.endswith(word[cut:]) for cut in range(len(word) + 1))
-    return word != form and (word in texts or (shorter and len(word) < len(form)))
+    mentions: list[Mention] = []
+    for match in RE.word.finditer(text):
+        one, word = Mention(*match.span(), match[0].casefold()), match[0].casefold()
+        shorter = any(form.startswith(word[:cut]) and form.endswith(word[cut:]) for cut in range(len(word) + 1))
+        # on the way to the form is what was told, and the form without some of its parts
+        leads = word != form and (word in told or (shorter and len(word) < len(form)))
+        if any(part in word for part in parts) and (not leads or is_alternative(text, one)):
+            mentions.append(one)
+    return mentions

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache, partial
+from itertools import permutations, repeat
 from math import exp, log
 from operator import add, mod, mul
 from typing import TYPE_CHECKING, cast
@@ -86,9 +87,15 @@ class TalkFiller:
         reply = self._rng.choice(read_templates()["remarks"])
         cost = self._counter.count(reply)
         sentences, _ = self._deck.take_facts(Room(size, max_message_tokens).reduce_by(FactTokens(0, cost)))
-        while sentences and (size := self._counter.count(message := self._message(sentences))) > max_message_tokens:
+        while sentences:
+            length = sum(map(len, sentences))
+            # a page has paragraphs, by its length: chance is drawn for its sentences alone
+            message = (_JOINS[length % len(_JOINS)] if length >= _PAGE else " ").join(sentences)
+            size = self._counter.count(message)
+            if size <= max_message_tokens:
+                break
             sentences.pop()  # where counts do not add up
-        if not sentences:
+        else:
             raise FillerError(
                 f"{self._name} filler does not fit into messages of {max_message_tokens!r} tokens. "
                 "Let the agent take longer ones, or use a --ltm-filler of your own"
@@ -100,26 +107,18 @@ class TalkFiller:
         """Return what decides its texts, beside the seed: the sentences, and the facts among them."""
         return {"filler": self._name, "facts": built_in_identity(), "version": VERSION}
 
-    def _message(self, sentences: list[str]) -> str:
-        if sum(map(len, sentences)) < _PAGE:
-            return " ".join(sentences)
-        join = _JOINS[len("".join(sentences)) % len(_JOINS)]
-        return join.join(sentences)
-
     def _sentences(self) -> Iterator[tuple[str, FactTokens]]:
-        facts = self._facts()
+        # one order after another, without end; a fact is drawn only when a sentence wants it
+        orders = (shuffled_range(len(built_in().facts), self._rng) for _ in repeat(None))
+        facts = (
+            f"{fact.question} {fact.answer}." for order in orders for fact in map(built_in().facts.__getitem__, order)
+        )
         while True:
             trivia = self._rng.random() < _TRIVIA
             template = self._rng.choice(read_templates()["trivia" if trivia else "sentences"])
             sentence = _sentence(self._rng, template, **({"fact": next(facts)} if trivia else {}))
             cost = max(1, self._counter.count(f" {sentence}"))
             yield sentence, FactTokens(cost, cost)
-
-    def _facts(self) -> Iterator[str]:
-        while True:
-            for i in shuffled_range(len(built_in().facts), self._rng):
-                fact = built_in().facts[i]
-                yield f"{fact.question} {fact.answer}."
 
 
 _COMPUTED: Mapping[str, Callable[[int, int], int]] = {
@@ -146,17 +145,12 @@ class QuizFiller(TriviaFiller):
 
 @cache
 def _language_pool(language: Language) -> Pool:
-    return Pool(_language_facts(language), f"{language.code} {language.filler['version']}")
-
-
-def _language_facts(language: Language) -> Iterator[QuizFact]:
-    yield from (QuizFact(question, answer) for question, answer in language.filler["facts"].items())
+    facts = [QuizFact(question, answer) for question, answer in language.filler["facts"].items()]
     for kind, forms in language.filler["computed"].items():
-        for form in forms:
-            for a in range(_FROM, _TO):
-                for b in range(_FROM, _TO):
-                    if a != b:
-                        yield QuizFact(form.format(a=a, b=b), str(_COMPUTED[kind](a, b)))
+        # of two different numbers: with the same twice, a difference or a remainder is 0 each time
+        pairs = ((form, a, b) for form in forms for a, b in permutations(range(_FROM, _TO), 2))
+        facts += (QuizFact(form.format(a=a, b=b), str(_COMPUTED[kind](a, b))) for form, a, b in pairs)
+    return Pool(facts, f"{language.code} {language.filler['version']}")
 
 
 _OWN: dict[str, Callable[[Random, TokenCounter], Filler]] = {

@@ -68,8 +68,15 @@ class Deck(Generic[T]):
         """
         self._look_ahead()
         facts, room = self._drawn(room)
-        last, room = self._closed(room)
-        return facts + last, room
+        while True:
+            self._look_ahead()
+            last = _closing_facts([cost for _, cost in self._ahead], room)
+            for i in sorted(last, reverse=True):
+                fact, cost = self._ahead.pop(i)
+                room = room.reduce_by(cost)
+                facts.append(fact)
+            if room.wanted <= 0 or not last:
+                return facts, room
 
     def take_fact(self, room: Room) -> T | None:
         """Take the fact that just reaches what is wanted, or else comes nearest to it; None if none is allowed."""
@@ -92,19 +99,6 @@ class Deck(Generic[T]):
             drawn.append(fact)
             del self._ahead[i]
             self._ahead.append(next(self._facts))
-
-    def _closed(self, room: Room) -> tuple[list[T], Room]:
-        """Take the facts that just reach what is wanted; one at least, if it is allowed."""
-        taken: list[T] = []
-        while True:
-            self._look_ahead()
-            last = _closing_facts([cost for _, cost in self._ahead], room)
-            for i in sorted(last, reverse=True):
-                fact, cost = self._ahead.pop(i)
-                room = room.reduce_by(cost)
-                taken.append(fact)
-            if room.wanted <= 0 or not last:
-                return taken, room
 
     def _look_ahead(self) -> None:
         while len(self._ahead) < _AHEAD:
@@ -282,27 +276,21 @@ def _read_pool(file: Path, _changed: int, _size: int) -> Pool:
     records = data.get("Data") if isinstance(data, dict) else None
     if not isinstance(records, list) or not records:
         raise FillerError(f"filler file '{file}': field 'Data' must be a list of questions that is not empty")
-    facts = [_parse_fact(f"filler file '{file}', Data[{i}]", record) for i, record in enumerate(records)]
+    facts: list[QuizFact] = []
+    for i, record in enumerate(records):
+        where = f"filler file '{file}', Data[{i}]"
+        if not isinstance(record, dict):
+            raise FillerError(f"{where} must be a mapping with 'Question' and 'AnswerValue', not {record!r:.60}")
+        nested = record.get("Answer")
+        # TriviaQA's own files have the answer inside another mapping
+        value = {"AnswerValue": nested["Value"]} if isinstance(nested, dict) and "Value" in nested else {}
+        question = _field_text(where, record, "Question")
+        facts.append(QuizFact(question, _field_text(where, value | record, "AnswerValue")))
     # Only where the answer stands last after " A: " can a reader find it.
     facts = [fact for fact in facts if " A: " not in f" {fact.answer}"]
     if not facts:
         raise FillerError(f"filler file '{file}': no question left, for every answer contains 'A: '")
     return Pool(dict.fromkeys(facts), f"sha256 {hashlib.sha256(content).hexdigest()}")
-
-
-def _parse_fact(where: str, record: object) -> QuizFact:
-    if not isinstance(record, dict):
-        raise FillerError(f"{where} must be a mapping with 'Question' and 'AnswerValue', not {record!r:.60}")
-    return QuizFact(
-        _field_text(where, record, "Question"), _field_text(where, _with_answer_value(record), "AnswerValue")
-    )
-
-
-def _with_answer_value(record: dict[str, Any]) -> dict[str, Any]:
-    nested = record.get("Answer")
-    if "AnswerValue" not in record and isinstance(nested, dict) and "Value" in nested:
-        return {**record, "AnswerValue": nested["Value"]}
-    return record
 
 
 def _field_text(where: str, record: dict[str, Any], field: str) -> str:
@@ -354,8 +342,11 @@ class MixedFiller:
     def __init__(self, rng: Random, counter: TokenCounter) -> None:
         self._rng, self._counter = rng, counter
         sums = (fact for fact, _ in arithmetic_facts(rng, counter))
-        facts = chain(_iter_known_facts(rng), sums)
-        self._questions = Deck((fact, _asked_cost(fact, counter)) for fact in facts)
+        known = built_in().facts
+        facts = chain((known[i] for i in shuffled_range(len(known), rng)), sums)
+        asked = ((fact, max(1, counter.count(fact.question))) for fact in facts)
+        # questions and remarks take from one iterator: no fact comes twice in a conversation
+        self._questions = Deck((one, FactTokens(cost, cost + counter.count(one.answer))) for one, cost in asked)
         self._remarks = Deck((fact, _told_cost(fact, counter)) for fact in facts)
         self._pages = Deck((fact, _told_cost(fact, counter)) for fact in sums)
         self._reply = max(counter.count(reply) for reply in REPLIES)
@@ -366,12 +357,16 @@ class MixedFiller:
 
         The message keeps within `max_message_tokens`; FillerError if one question alone does not.
         """
-        length, short = self._length(), self._rng.randint(*_ASKED)
+        [(_, least, most)] = self._rng.choices(BANDS, [share for share, *_ in BANDS])
+        # within a band short ones are as likely as ones twice as long
+        length = round(exp(self._rng.uniform(log(least), log(most))))
+        short = self._rng.randint(*_ASKED)
         size = length + (_ANSWER if length <= short else self._reply)
         if size > tokens - _LEAST:
             size = tokens
         made = self.make_remark(size, max_message_tokens) if size > short + _ANSWER else None
-        made = made or self._question(size, max_message_tokens)
+        fact = None if made else self._questions.take_fact(Room(size, max_message_tokens))
+        made = FillerExchange(fact.question, fact.answer) if fact else made
         if made is None:
             raise FillerError(
                 f"mixed filler does not fit into messages of {max_message_tokens!r} tokens. "
@@ -382,15 +377,6 @@ class MixedFiller:
     def configuration(self) -> object:
         """Return what decides its texts, beside the seed: the facts, and what is made of them."""
         return {"filler": "mixed", "facts": built_in_identity(), "version": VERSION}
-
-    def _length(self) -> int:
-        """Return the tokens of a message: within a band, short ones are as likely as ones twice as long."""
-        [(_, least, most)] = self._rng.choices(BANDS, [share for share, *_ in BANDS])
-        return round(exp(self._rng.uniform(log(least), log(most))))
-
-    def _question(self, size: int, allowed: int) -> FillerExchange | None:
-        fact = self._questions.take_fact(Room(size, allowed))
-        return fact and FillerExchange(fact.question, fact.answer)
 
     def make_remark(self, size: int, allowed: int) -> FillerExchange | None:
         """Return a message and its reply of about `size` tokens, with one fact at least; None if there is no room."""
@@ -406,22 +392,12 @@ class MixedFiller:
         return FillerExchange(_compose_remark(frame, facts), reply) if facts else None
 
 
-def _iter_known_facts(rng: Random) -> Iterator[QuizFact]:
-    facts = built_in().facts
-    return (facts[i] for i in shuffled_range(len(facts), rng))
-
-
 def _compose_remark(frame: Frame, facts: Sequence[QuizFact]) -> str:
     return frame.head + "\n".join(map(_remark_line, facts)) + frame.tail
 
 
 def _remark_line(fact: QuizFact) -> str:
     return f"{fact.question} {fact.answer}."
-
-
-def _asked_cost(fact: QuizFact, counter: TokenCounter) -> FactTokens:
-    message = max(1, counter.count(fact.question))
-    return FactTokens(message, message + counter.count(fact.answer))
 
 
 def _told_cost(fact: QuizFact, counter: TokenCounter) -> FactTokens:

@@ -113,7 +113,11 @@ class PackagedLanguage(Language):
         """Return what stands in `texts.yml`, each of its forms filled in."""
         result: Any = self.find_text(part, english)
         forms = result if isinstance(result, dict) else {"said": result}
-        return make_word({name: self._joined(text.format(**slots)) for name, text in forms.items()})
+        forms = {name: text.format(**slots) for name, text in forms.items()}
+        # words are drawn together as they are written, such as `d'` for `de` before a vowel: only once filled in
+        for pattern, said in self._meanings.get("joined", ()):
+            forms = {name: re.sub(pattern, said, text) for name, text in forms.items()}
+        return make_word(forms)
 
     def word(self, english: str) -> str:
         """Return what `meanings.yml` has."""
@@ -130,12 +134,6 @@ class PackagedLanguage(Language):
     def meaning(self, text: str, known: Sequence[str] = ()) -> str:
         """Return a text in English words."""
         return self._gloss(text, known)
-
-    def _joined(self, text: str) -> str:
-        """Return a text with words drawn together as they are written, such as `d'` for `de` before a vowel."""
-        for pattern, said in self._meanings.get("joined", ()):
-            text = re.sub(pattern, said, text)
-        return text
 
     @cached_property
     def _texts(self) -> Mapping[str, Any]:
@@ -162,9 +160,17 @@ class PackagedLanguage(Language):
         words |= dict(pair for words in kinds.values() for one in words.items() for pair in _word_meanings(*one))
         spelling = [(pattern, whole) for pattern, whole in self._meanings.get("spelling", ())]
         spelled = Gloss({}, {}, (), spelling=spelling).spell_out
-        parts = {kind: spelled(_pattern_alternatives(words)) for kind, words in kinds.items()}
+        parts: dict[str, str] = {}
+        for kind, forms in kinds.items():
+            ways = {way for word in forms.items() for way, _ in _word_meanings(*word)}
+            # the longest first: an alternative that begins another one would end the match too early
+            parts[kind] = spelled("|".join(sorted(map(re.escape, ways), key=len, reverse=True)))
         parts |= self._meanings.get("parts", {})
-        rules = [(_fill_pattern(pattern, parts), english) for pattern, english in self._meanings["rules"]]
+        named = re.compile("|".join(rf"\{{{name}\}}" for name in parts))
+        rules = [
+            (named.sub(lambda match: parts[match[0][1:-1]], pattern), english)
+            for pattern, english in self._meanings["rules"]
+        ]
         return Gloss(words, self._meanings["phrases"], rules, self._meanings.get("endings", "").split(), spelling)
 
 
@@ -186,18 +192,6 @@ def _word_meanings(english: str, forms: Any) -> Iterator[tuple[str, str]]:
     named = forms if isinstance(forms, dict) else {"said": forms}
     for name, meaning in (("many", f"{english}s"), ("said", english)):
         yield from ((way, meaning) for way in _split_ways(named.get(name, "")))
-
-
-def _pattern_alternatives(words: Mapping[str, Any]) -> str:
-    ways = {way for english, forms in words.items() for way, _ in _word_meanings(english, forms)}
-    return "|".join(sorted(map(re.escape, ways), key=len, reverse=True))
-
-
-def _fill_pattern(pattern: str, parts: Mapping[str, str]) -> str:
-    """Return a rule with what stands for the names of its parts, as in `{items}`."""
-    for name, alternatives in parts.items():
-        pattern = pattern.replace(f"{{{name}}}", alternatives)
-    return pattern
 
 
 ENGLISH = Language()

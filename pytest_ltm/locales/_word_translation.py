@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pytest_ltm._language.patterns import lazy_pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 _OPEN, _CLOSE = "\ue000", "\ue001"
 """Stand around what is English already; private characters, which no message has."""
@@ -77,7 +77,14 @@ class Gloss:
         return f"{_OPEN}{kept}{_CLOSE}"
 
     def _worded(self, text: str) -> str:
-        text = _CJK.sub(self._read_characters, text) if self._of_characters else text
+        if characters := self._of_characters:
+
+            def read(match: re.Match[str]) -> str:
+                # what is known stands between what is not
+                known = (self._phrases.get(part, part) for part in characters.split(match[0]))
+                return f" {' '.join(filter(None, known))} "
+
+            text = _CJK.sub(read, text)
         text = text.translate(_PUNCTUATION) if not text.isascii() else text
         spots = [match.span() for match in _WORD.finditer(text)]
         parts, end, place = [], 0, 0
@@ -97,18 +104,11 @@ class Gloss:
             phrase = _BETWEEN.sub(" ", text[spots[place][0] : spots[place + count - 1][1]].casefold())
             if phrase in self._phrases:
                 return count, self._phrases[phrase]
-        return 1, next((self._words[stem] for stem in self._stems(phrase) if stem in self._words), None)
-
-    def _stems(self, word: str) -> Iterator[str]:
-        return (word.removesuffix(ending) for ending in self._endings if word.endswith(ending))
+        stems = (phrase.removesuffix(ending) for ending in self._endings if phrase.endswith(ending))
+        return 1, next((self._words[stem] for stem in stems if stem in self._words), None)
 
     @cached_property
     def _of_characters(self) -> re.Pattern[str] | None:
         """Any phrase of characters, the longest first; None where there is none."""
         phrases = sorted(filter(_CJK.fullmatch, self._phrases), key=len, reverse=True)
         return re.compile(f"({'|'.join(phrases)})") if phrases else None
-
-    def _read_characters(self, match: re.Match[str]) -> str:
-        # what is known stands between what is not
-        parts = self._of_characters.split(match[0]) if self._of_characters else [match[0]]
-        return f" {' '.join(filter(None, (self._phrases.get(part, part) for part in parts)))} "
