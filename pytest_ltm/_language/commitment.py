@@ -19,7 +19,7 @@ from pytest_ltm._language.clauses import (
     why_not_standing,
 )
 from pytest_ltm._language.lexicon import LEXICON
-from pytest_ltm._language.refusal import knows_not
+from pytest_ltm._language.recital import knows_not
 from pytest_ltm._language.words import plain_words
 
 if TYPE_CHECKING:

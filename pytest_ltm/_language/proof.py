@@ -31,11 +31,12 @@ from pytest_ltm._language.recital import (
     ends_in_a_list,
     enumerates_everything,
     is_told,
+    only_offers_example,
     recites_messages,
     repeats_told,
     short_items,
+    tells_nothing,
 )
-from pytest_ltm._language.refusal import only_offers_example, tells_nothing
 from pytest_ltm._language.words import STOP_WORDS, is_english, plain_words, word_stem
 
 if TYPE_CHECKING:

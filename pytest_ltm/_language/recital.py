@@ -1,4 +1,4 @@
-"""What only looks like an answer: messages repeated word for word, or everything named that might be asked for."""
+"""What only looks like an answer: a refusal, messages repeated word for word, or a list of everything."""
 
 from __future__ import annotations
 
@@ -7,15 +7,58 @@ from typing import TYPE_CHECKING
 
 from pytest_ltm._language.clauses import normalize_text
 from pytest_ltm._language.lexicon import LEXICON
-from pytest_ltm._language.words import has_phrase, plain_words, space_delimited
+from pytest_ltm._language.words import casefold_plain, has_phrase, plain_words, space_delimited
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterator, Sequence
 
     from typing_extensions import Self
 
-REPEATS = "repeats messages instead of answering"
 RE = LEXICON.expressions("recital")
+
+
+def _spoken_words(text: str) -> str:
+    """Return the words of a text with one space between them, and a stop where a sentence ends."""
+    parts = RE.token.findall(casefold_plain(text).replace("'", ""))
+    return " ".join(part if part[0].isalnum() or part == "," else "." for part in parts).strip(" .,")
+
+
+def find_refusal(text: str) -> re.Match[str] | None:
+    """Return where the words of a text first say that the answer is not known or was never told; None if nowhere."""
+    return RE.refuses.search(_spoken_words(text))
+
+
+def refuses_answer(text: str) -> bool:
+    """Return whether a text says that the answer is not known or was never told, whatever else it says."""
+    return find_refusal(text) is not None
+
+
+def knows_not(text: str) -> bool:
+    """Return whether the speaker says of itself that it does not know: "I can't recall", not "she can't know"."""
+    return RE.knows_not.search(_spoken_words(text)) is not None
+
+
+def tells_nothing(answer: str) -> bool:
+    """Return whether an answer says that it has nothing to tell, or will not tell it, and offers no guess."""
+    text = _spoken_words(answer)
+    return bool(RE.refuses.search(text) or RE.withholds.search(text)) and not offers_guess(answer)
+
+
+def offers_guess(answer: str) -> bool:
+    """Return whether an answer offers a guess."""
+    return RE.guesses.search(_spoken_words(answer)) is not None
+
+
+def only_offers_example(answer: str) -> bool:
+    """Return whether an answer says that it does not know, and then shows an example or a suggestion."""
+    excuse = find_refusal(answer)
+    return excuse is not None and RE.example.search(excuse.string, excuse.end()) is not None
+
+
+# --- Messages repeated, and lists of everything.
+
+REPEATS = "repeats messages instead of answering"
 _SEVERAL, _SHARE, _MANY = 2, 0.25, 5
 
 

@@ -22,8 +22,7 @@ from pytest_ltm._language.commitment import (
 from pytest_ltm._language.dates import MONTH_PATTERN, month_number
 from pytest_ltm._language.numbers import DAYS, write_digits
 from pytest_ltm._language.proof import prove, tells_nothing_new
-from pytest_ltm._language.recital import copies_user, recites_messages, short_items
-from pytest_ltm._language.refusal import offers_guess, tells_nothing
+from pytest_ltm._language.recital import copies_user, offers_guess, recites_messages, short_items, tells_nothing
 from pytest_ltm._language.words import evidence_snippet, plain_words
 from pytest_ltm._model.score import Scoring  # noqa: TC001 - the signature of a struct names it
 from pytest_ltm.evaluators._rules import LEXICON, RuleCheck, Ruled, answer_at, values_at

@@ -18,8 +18,14 @@ from pytest_ltm._language.clauses import (
 from pytest_ltm._language.commitment import DENIES, OTHERS, UNKNOWN, Mention, doubt_about, last_word, trim_flood
 from pytest_ltm._language.numbers import words_with_digits
 from pytest_ltm._language.proof import prove
-from pytest_ltm._language.recital import ends_in_a_list, enumerates_everything, recites_messages, short_items
-from pytest_ltm._language.refusal import only_offers_example, refuses_answer
+from pytest_ltm._language.recital import (
+    ends_in_a_list,
+    enumerates_everything,
+    only_offers_example,
+    recites_messages,
+    refuses_answer,
+    short_items,
+)
 from pytest_ltm._language.words import (
     STOP_WORDS,
     content_stems,

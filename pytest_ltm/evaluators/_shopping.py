@@ -12,8 +12,7 @@ from pytest_ltm._language.commitment import is_misspelt, last_word
 from pytest_ltm._language.json import NoJSON, json_values, published_json
 from pytest_ltm._language.numbers import NUMBERS
 from pytest_ltm._language.overlap import rouge_l
-from pytest_ltm._language.recital import REPEATS, recites_messages, repeats_told
-from pytest_ltm._language.refusal import only_offers_example
+from pytest_ltm._language.recital import REPEATS, only_offers_example, recites_messages, repeats_told
 from pytest_ltm._language.words import BULLET, casefold_plain, evidence_snippet, plain_words, word_stem
 from pytest_ltm._model.score import Scoring  # noqa: TC001 - the signature of a struct names it
 from pytest_ltm.evaluators._rules import LEXICON, Ruled

@@ -11,8 +11,7 @@ from msgspec import Struct
 from pytest_ltm._language.clauses import normalize_text, split_sentences
 from pytest_ltm._language.commitment import Mention, asserted_mentions, committed_values, find_mentions, last_word
 from pytest_ltm._language.proof import prove
-from pytest_ltm._language.recital import recites_messages
-from pytest_ltm._language.refusal import tells_nothing
+from pytest_ltm._language.recital import recites_messages, tells_nothing
 from pytest_ltm._language.words import plain_words
 from pytest_ltm._model.score import Check, Scoring
 from pytest_ltm.evaluators._hygiene import day_mentions

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from pytest_ltm._journal.prechecks import LEAST_CHECKS
-from pytest_ltm._language.refusal import refuses_answer
+from pytest_ltm._language.recital import refuses_answer
 from pytest_ltm._model.judge import PROMPTS
 from pytest_ltm._storage.schema import load_packaged_yaml
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_ltm._language.numbers import write_digits
-from pytest_ltm._language.rulings.amounts import amount_ruling
-from pytest_ltm._language.rulings.gold import read_gold
+from pytest_ltm._language.rulings.gold import amount_ruling, read_gold
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.meanings import FRAME, telling_keys
 from pytest_ltm._language.numbers import ORDINALS
 from pytest_ltm._language.quantities import read_quantities
-from pytest_ltm._language.refusal import refuses_answer
+from pytest_ltm._language.recital import refuses_answer
 from pytest_ltm._language.words import STOP_WORDS, casefold_plain, content_stems, plain_words, word_stem
 
 if TYPE_CHECKING:

@@ -13,10 +13,18 @@ from pytest_ltm._language.dates import dated_stretches
 from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.meanings import found_in, meaning_key, meaning_keys, telling_keys
 from pytest_ltm._language.quantities import canonical_values, holds_amounts, read_quantities, same_amounts
-from pytest_ltm._language.refusal import refuses_answer
-from pytest_ltm._language.rulings.amounts import amount_ruling, time_of, time_ruling
-from pytest_ltm._language.rulings.gold import CANNOT_TELL, Ruling, proven_ruling, read_gold, rule_by_value
-from pytest_ltm._language.rulings.rules import commits_to_neither, yes_or_no
+from pytest_ltm._language.recital import refuses_answer
+from pytest_ltm._language.rulings.gold import (
+    CANNOT_TELL,
+    Ruling,
+    amount_ruling,
+    proven_ruling,
+    read_gold,
+    rule_by_value,
+    time_of,
+    time_ruling,
+)
+from pytest_ltm._language.rulings.rules import commits_to_neither, in_other_words, yes_or_no
 from pytest_ltm._language.rulings.stance import (
     DOUBTFUL,
     FINAL,
@@ -29,7 +37,6 @@ from pytest_ltm._language.rulings.stance import (
     turns_to_other,
     why_rejected,
 )
-from pytest_ltm._language.rulings.wording import in_other_words
 from pytest_ltm._language.words import content_stems, plain_words, word_stem
 from pytest_ltm.datasets.locomo.metric import abstains_officially, token_f1
 from pytest_ltm.datasets.locomo.samples import Category

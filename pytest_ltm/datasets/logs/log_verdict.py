@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from pytest_ltm._language import normalize, speech
-from pytest_ltm._language.refusal import tells_nothing
+from pytest_ltm._language.recital import tells_nothing
 from pytest_ltm._language.rulings.gold import proven_ruling
 from pytest_ltm._language.rulings.rules import abstention_ruling
 from pytest_ltm._language.words import plain_words

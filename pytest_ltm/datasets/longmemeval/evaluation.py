@@ -10,18 +10,26 @@ from pytest_ltm._language import normalize, speech
 from pytest_ltm._language.clauses import normalize_text, phrase_positions
 from pytest_ltm._language.dates import dated_stretches
 from pytest_ltm._language.quantities import canonical_values, read_quantities, same_amounts
-from pytest_ltm._language.refusal import refuses_answer
-from pytest_ltm._language.rulings.amounts import amount_ruling, time_of, time_ruling
-from pytest_ltm._language.rulings.gold import HEDGED, Ruling, proven_ruling, read_gold, rule_by_value
+from pytest_ltm._language.recital import refuses_answer
+from pytest_ltm._language.rulings.gold import (
+    HEDGED,
+    Ruling,
+    amount_ruling,
+    proven_ruling,
+    read_gold,
+    rule_by_value,
+    time_of,
+    time_ruling,
+)
 from pytest_ltm._language.rulings.rules import (
     abstention_ruling,
+    is_left_behind,
     options_of,
     order_ruling,
     phrase_ruling,
     yes_or_no_ruling,
 )
 from pytest_ltm._language.rulings.stance import DOUBTFUL, FINAL, OVER, SHORT, concluding_part, doubt_of, why_rejected
-from pytest_ltm._language.rulings.wording import is_left_behind
 from pytest_ltm._language.words import plain_words
 from pytest_ltm._model.judge import PROMPTS, JudgeDecision, ask_judge
 from pytest_ltm._model.score import UNDECIDED, Score, Unscored, with_bounds
