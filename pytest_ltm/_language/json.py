@@ -92,44 +92,28 @@ class _JsonReader:
         """Read an object, a list, a string or a bare word."""
         if depth > MAX_DEPTH:
             raise NoJSON(f"nested deeper than {MAX_DEPTH}")
-        match self.text[at]:
-            case "{":
-                return self._object(at + 1, depth)
-            case "[":
-                return self._list(at + 1, depth)
-        return self._scalar(at)
-
-    def _list(self, at: int, depth: int) -> tuple[list[Any], int]:
-        items: list[Any] = []
-        while True:
-            at = self._skip(at)
-            if at >= len(self.text):
-                raise NoJSON("a list is never closed")
-            if self.text[at] == "]":
-                return items, at + 1
-            if self.text[at] in ":}":
-                raise NoJSON("a colon or brace that belongs to no object")
+        in_object = self.text[at] == "{"
+        if not in_object and self.text[at] != "[":
+            return self._scalar(at)
+        pairs: list[tuple[str, Any]] = []
+        at = self._skip(at + 1)
+        while at < len(self.text) and self.text[at] != ("}" if in_object else "]"):
+            key: Any = ""
+            if self.text[at] in ("{[]:" if in_object else ":}"):
+                raise NoJSON("a key was expected" if in_object else "a colon or brace that belongs to no object")
+            if in_object:
+                key, at = self._scalar(at)
+                colon = _COLON.match(self.text, at)
+                at = self._skip(colon.end()) if colon else len(self.text)
+                if at >= len(self.text) or self.text[at] in "]}:":
+                    raise NoJSON("a key without a value")
             item, at = self.value(at, depth + 1)
-            items.append(item)
-
-    def _object(self, at: int, depth: int) -> tuple[dict[str, Any], int]:
-        items: dict[str, Any] = {}
-        while True:
+            pairs.append((str(key), item))
             at = self._skip(at)
-            if at >= len(self.text):
-                raise NoJSON("an object is never closed")
-            if self.text[at] == "}":
-                return items, at + 1
-            if self.text[at] in "{[]:":
-                raise NoJSON("a key was expected")
-            key, at = self._scalar(at)
-            colon = _COLON.match(self.text, at)
-            if colon is None:
-                raise NoJSON("a key without a value")
-            at = self._skip(colon.end())
-            if at >= len(self.text) or self.text[at] in "]}:":
-                raise NoJSON("a key without a value")
-            items[str(key)], at = self.value(at, depth + 1)
+        # an answer that was cut off is no list of what it has until there
+        if at >= len(self.text):
+            raise NoJSON(f"{'an object' if in_object else 'a list'} is never closed")
+        return dict(pairs) if in_object else [item for _, item in pairs], at + 1
 
     def _skip(self, at: int) -> int:
         space = _SPACE.match(self.text, at)

@@ -23,7 +23,7 @@ def normalize(speech: str) -> str:
     def simplify(text: str) -> str:
         # typography first: the others look for plain quotes and dashes
         frames = (_without_tags, _strip_quotes, _without_math, _strip_wrapping)
-        for part in (_plain_type, *frames, _without_citations, _without_closings, _without_openings):
+        for part in (_plain_type, *frames, _without_citations, _without_courtesies):
             # what would leave nothing is no layer around an answer, it is the answer
             text = part(text.strip()).strip() or text
         return text.strip()
@@ -143,7 +143,8 @@ def _without_citations(text: str) -> str:
 _NEAR_END = 500
 
 
-def _without_closings(text: str) -> str:
+def _without_courtesies(text: str) -> str:
+    """Return a text without the courtesies that end it, then without those that begin it."""
     base = max(0, len(text) - _NEAR_END)
     starts = [base + match.end() for match in RE.sentence_start.finditer(text[base:])]
     for start in starts[::-1]:
@@ -154,10 +155,8 @@ def _without_closings(text: str) -> str:
             break
         if RE.closes.search(_simple_words(ending)):
             text = rest
-    return text
-
-
-def _without_openings(text: str) -> str:
+    text = text.strip()
+    # nobody begins with more than that
     for _ in range(4):
         match = RE.first.match(text)
         rest = text[match.end() :] if match else ""

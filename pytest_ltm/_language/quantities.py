@@ -183,13 +183,12 @@ def is_rough(one: Quantity, other: Quantity) -> bool:
     """Return whether two amounts in different units may be meant alike: four weeks and a month, 10 km and 6.2 miles."""
     if one.unit == other.unit or (one.unit in _LENGTHS and other.unit in _LENGTHS):
         return False
-    for scale in _SCALES[2:]:
-        if one.unit in scale and other.unit in scale:
-            return _is_roughly(one.value * scale[one.unit], other.value * scale[other.unit])
-    return _is_roughly(_about_minutes(one), _about_minutes(other))
-
-
-def _is_roughly(first: float, second: float) -> bool:
+    scale = next((scale for scale in _SCALES[2:] if one.unit in scale and other.unit in scale), None)
+    if scale is not None:
+        first, second = one.value * scale[one.unit], other.value * scale[other.unit]
+    else:
+        first, second = _about_minutes(one), _about_minutes(other)
+    # nothing is about as long as what has no length
     return bool(first and second) and abs(first - second) <= _ROUGHLY * max(first, second)
 
 

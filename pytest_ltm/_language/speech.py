@@ -214,7 +214,13 @@ def _without_sections(text: str) -> str:
             text = text[match.end() :]
     if ends := list(RE.done.finditer(text)):
         return text[ends[-1].end() :]
-    text = _without_aside(text)
+    if match := RE.aside.match(text):
+        opening = match[0].strip()
+        closing = opening[::-1].replace("(", ")").replace("[", "]")
+        end = text.find(closing + "\n", match.end())
+        rest = text[end + len(closing) :] if end >= 0 else ""
+        # a few words in brackets are said: "(sorry)"; a paragraph of them before the answer is thought
+        text = rest if rest.strip() and len(text[match.end() : end].split()) >= _FEWEST_WORDS else text
     labels = list(RE.label.finditer(text))
     if not labels:
         return text
@@ -231,18 +237,6 @@ def _without_sections(text: str) -> str:
         if match.start() and marked and RE.pure.fullmatch(match["label"]) and text[: match.start()].strip():
             return text[: match.start()]
     return text
-
-
-def _without_aside(text: str) -> str:
-    """Return a text without the bracketed paragraph of thought that it begins with."""
-    match = RE.aside.match(text)
-    if not match:
-        return text
-    opening = match[0].strip()
-    closing = opening[::-1].replace("(", ")").replace("[", "]")
-    end = text.find(closing + "\n", match.end())
-    is_aside = end >= 0 and len(text[match.end() : end].split()) >= _FEWEST_WORDS
-    return text[end + len(closing) :] if is_aside and text[end + len(closing) :].strip() else text
 
 
 # --- Printed calls and their results.

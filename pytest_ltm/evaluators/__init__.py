@@ -22,10 +22,10 @@ if TYPE_CHECKING:
         pass_hat_k,
         recall_at,
     )
-    from pytest_ltm.evaluators._choices import AnswersWord, PicksOption
+    from pytest_ltm.evaluators._choices import AnswersWord, NamesColour, NamesUser, PicksOption
     from pytest_ltm.evaluators._hygiene import ForgetsOnRequest, KeepsSecrets, KnowsAndWithholds, KnowsHistory
     from pytest_ltm.evaluators._instructions import ObeysOrders, QuoteAtReply, RemindsInTime, SaysAtEachTrigger
-    from pytest_ltm.evaluators._latest import ListsNames, NamesColour, NamesUser
+    from pytest_ltm.evaluators._lists import ListsItems, ListsNames
     from pytest_ltm.evaluators._locations import LeadsTo, LiesAt
     from pytest_ltm.evaluators._recall import (
         AppliesRule,
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
         read_order,
         recalls_drink,
     )
-    from pytest_ltm.evaluators._shopping import ListsItems
     from pytest_ltm.evaluators._sources import KnowsSources
     from pytest_ltm.evaluators._spy import DecodesMessages
     from pytest_ltm.evaluators._worlds import KeepsWorldsApart, SpeaksLanguage
@@ -68,14 +67,13 @@ __getattr__, __dir__ = lazy_exports(
             "chosen_letters kendall_tau_b match_exactly match_number match_phrases match_substring mean_claims "
             "named_items official_claims order_score pass_hat_k recall_at"
         ),
-        "_choices": "AnswersWord PicksOption",
+        "_choices": "AnswersWord NamesColour NamesUser PicksOption",
         "_recall": "AppliesRule KnowsCurrentFacts RecallsFacts RecallsJoke RecallsSteps RecallsValue",
         "_locations": "LeadsTo LiesAt",
-        "_latest": "ListsNames NamesColour NamesUser",
+        "_lists": "ListsItems ListsNames",
         "_hygiene": "ForgetsOnRequest KeepsSecrets KnowsAndWithholds KnowsHistory",
         "_instructions": "ObeysOrders QuoteAtReply RemindsInTime SaysAtEachTrigger",
         "_restaurant": "Menu Order PlaysGuest Stage notices_mix_up orders_dish orders_drink read_order recalls_drink",
-        "_shopping": "ListsItems",
         "_sources": "KnowsSources",
         "_spy": "DecodesMessages",
         "_aggregates": "AnswersWithSources WorksOut",

@@ -92,7 +92,18 @@ def _number_credit(answer: str, expected: Sequence[str], given: Sequence[str]) -
 
 def settled_number(answer: str, given: set[float]) -> float | None:
     """Return the number that an answer comes to; None where it comes to none, or to several."""
-    find = partial(_number_mentions, given=given)
+
+    def find(text: str) -> list[Mention]:
+        """Return where a text with digits has numbers, except days, times and those given."""
+        mentions: list[Mention] = []
+        for one in read_quantities(text):
+            before, after = text[max(0, one.start - _AROUND) : one.start], text[one.end :][:20]
+            # "of the 12 guests" says of how many it is a part
+            aside = RE.aside.search(before) and RE.counted.match(after)
+            if one.unit not in (*CLOCKS, "date", "minutes") and one.value not in given and not aside:
+                mentions.append(Mention(one.start, one.end, str(one.value)))
+        return mentions
+
     said = last_word(answer, lambda part: bool(find(_levelled_digits(part))))
     text = _levelled_digits(said)
     mentions = asserted_mentions(text, find, formerly=True)
@@ -106,19 +117,6 @@ def settled_number(answer: str, given: set[float]) -> float | None:
 def _levelled_digits(reply: str) -> str:
     text = normalize_text(reply)
     return write_digits(RE.signs.sub("", RE.item.sub(" ", text) if RE.first_item.search(text) else text))
-
-
-def _number_mentions(text: str, given: set[float]) -> list[Mention]:
-    """Return where a text with digits has numbers, except days, times and those given."""
-    return [
-        Mention(one.start, one.end, str(one.value))
-        for one in read_quantities(text)
-        if one.unit not in (*CLOCKS, "date", "minutes")
-        and one.value not in given
-        and not (
-            RE.aside.search(text[max(0, one.start - _AROUND) : one.start]) and RE.counted.match(text[one.end :][:20])
-        )
-    ]
 
 
 def _result_mentions(text: str, mentions: Sequence[Mention]) -> Sequence[Mention]:
@@ -172,14 +170,26 @@ def _last_naming(answer: str, find: Callable[[str], Sequence[Mention]], least: i
 
 def _set_credit(answer: str, expected: Sequence[str], others: Sequence[str]) -> float:
     find = partial(find_mentions, names=(*expected, *others))
+
+    def belonging(text: str) -> list[Mention]:
+        """Return the mentions of those of whom the text does not go on to say that they lack something."""
+        kept, end, lacks = list[Mention](), len(text), False
+        for one in reversed(find(text)):
+            after = text[one.end : end]
+            listed = lacks and RE.listed.fullmatch(after) is not None
+            lacks = listed or RE.lacks.search(RE.segment.split(after)[0]) is not None
+            kept += [] if lacks else [one]
+            end = one.start
+        return kept[::-1]
+
     text = _concluding_part_of(_last_naming(answer, find), find)
     # "everybody but Ada": all who are not named after it
     if excepted := RE.except_word.search(text):
         left_out = {one.value for one in find(text) if one.start > excepted.start()}
         named = {*expected, *others} - left_out if left_out else set()
     else:
-        named = {one.value for one in asserted_mentions(text, partial(_belonging_mentions, find=find), formerly=True)
-                 if not is_alternative(text, one)}  # fmt: skip
+        asserted = asserted_mentions(text, belonging, formerly=True)
+        named = {one.value for one in asserted if not is_alternative(text, one)}
     right, wrong = len(named & set(expected)), len(named & set(others))
     return max(0.0, right / len(expected) - wrong / max(len(others), 1))
 
@@ -192,21 +202,19 @@ def _concluding_part_of(text: str, find: Callable[[str], Sequence[Mention]]) -> 
     return text
 
 
-def _belonging_mentions(text: str, find: Callable[[str], Sequence[Mention]]) -> list[Mention]:
-    """Return the mentions of those of whom a levelled text does not go on to say that they lack something."""
-    kept, end, lacks = list[Mention](), len(text), False
-    for one in reversed(find(text)):
-        after = text[one.end : end]
-        listed = lacks and RE.listed.fullmatch(after) is not None
-        lacks = listed or RE.lacks.search(RE.segment.split(after)[0]) is not None
-        kept += [] if lacks else [one]
-        end = one.start
-    return kept[::-1]
-
-
 def chosen_names(answer: str, names: Sequence[str]) -> set[str]:
     """Return which of the names an answer gives; those that it only compares with the one it gives do not count."""
-    find = partial(_first_mentions, names=tuple(names))
+
+    def find(text: str) -> list[Mention]:
+        """Return where a text names somebody, but not those whom it only compares with: "more than Ada"."""
+        kept, compared, end = list[Mention](), False, 0
+        for one in find_mentions(text, tuple(names)):
+            linked = compared and RE.with_sums.fullmatch(text[end : one.start]) is not None
+            compared = linked or RE.compared.search(text[max(0, one.start - _AROUND) : one.start]) is not None
+            kept += [] if compared else [one]
+            end = one.end
+        return kept
+
     texts = committed_values(RE.possessive.sub("", answer), find)
     if len(texts) == 1:
         return texts
@@ -235,17 +243,6 @@ def _explained_names(text: str, find: Callable[[str], Sequence[Mention]]) -> set
     if not opening or (rivals and RE.offers.search(rest[: rivals[-1].end + _AROUND])):
         return set()
     return {one.value for one in asserted_mentions(opening[1], find, formerly=True)}
-
-
-def _first_mentions(text: str, names: Sequence[str]) -> list[Mention]:
-    """Return where a levelled text names somebody, but not those whom it only compares with: "more than Ada"."""
-    kept, compared, end = list[Mention](), False, 0
-    for one in find_mentions(text, names):
-        linked = compared and RE.with_sums.fullmatch(text[end : one.start]) is not None
-        compared = linked or RE.compared.search(text[max(0, one.start - _AROUND) : one.start]) is not None
-        kept += [] if compared else [one]
-        end = one.end
-    return kept
 
 
 _CREDITS: Mapping[str, Callable[[str, Sequence[str], Sequence[str]], float]] = {

@@ -1,30 +1,116 @@
-"""One of several: the numbered option that fits, and the one place or person."""
+"""One value of several: the favourite colour, the present name, the option that fits, the one place or person."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+import re
+from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import Struct
 
-from pytest_ltm._language.clauses import clause_around, phrase_positions
+from pytest_ltm._language.clauses import clause_around, normalize_text, phrase_positions
 from pytest_ltm._language.commitment import Mention, is_misspelt
 from pytest_ltm._language.json import NoJSON, json_values, published_json
 from pytest_ltm._language.numbers import COUNTS, ORDINALS
 from pytest_ltm._language.proof import Proof, prove
-from pytest_ltm._language.words import casefold_plain, evidence_snippet, plain_words, space_delimited
-from pytest_ltm._model.score import Scoring  # noqa: TC001 - the signature of a struct names it
+from pytest_ltm._language.words import (
+    casefold_plain,
+    evidence_snippet,
+    excerpt_around,
+    plain_words,
+    space_delimited,
+)
+from pytest_ltm._model.score import Scoring  # noqa: TC001 - the signature of a struct names it  # noqa: TC001 - the signature of a struct names it
 from pytest_ltm.evaluators._rules import LEXICON, Ruled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from pytest_ltm._model.score import Score
 
 
+COLOURS = LEXICON.words("choices colours")
+RE = LEXICON.expressions("choices", number="|".join(("one", *COUNTS)), ordinals="|".join(ORDINALS))
+_SPELLINGS = {"gray": "grey", "grey": "gray"}
+
+
+class NamesColour(Ruled, Struct, frozen=True):
+    """Full marks if the last answer names the colour, as a word of its own, whatever its case.
+
+    A list of colours, one of two, a colour that the answer denies, that was, or that somebody else likes is none; an
+    answer that corrects itself is taken at its last word, and a letter may be wrong in a longer word.
+    `v3.5`: the colour is a substring of the lower-cased answer. `paper`: it stands between the start or white
+    space (and perhaps a quote) and white space, the end or one of `, . ! ?`.
+    """
+
+    family: ClassVar[str] = "colours"
+    version: ClassVar[int] = 2
+    expected: str
+    scoring: Scoring = "current"
+
+    def __call__(self, answers: Sequence[str], /) -> Score:
+        """Return 1 if the last answer names the colour, else 0."""
+        answer = self.read_last(answers)
+        if not self.follows_own_rules:
+            colour, said = self.expected.lower(), answer.lower()
+            word = re.search(rf"(?:^|\s)[\"']?{re.escape(colour)}(?:\s|$|[,.!?])", said)
+            named = colour in said if self.scoring == "v3.5" else word is not None
+            reason = f"{'names' if named else 'does not name'} {self.expected!r}"
+            return self.score(named, reason, self._place(answer) if named else answer)
+        proof = prove(answer, self._mentions)
+        ok = proof.answers(self.expected)
+        if ok is False and self.expected in {mention.value for mention in self._mentions(normalize_text(answer))}:
+            return self.score(0, f"names {self.expected!r}, but {proof.reason}", answer)
+        return self.score_proven(proof, self.expected, self._place(answer) if ok else answer)
+
+    def _place(self, answer: str) -> str:
+        at = max(answer.lower().find(self.expected.lower()), 0)
+        return excerpt_around(answer, at, at + len(self.expected))
+
+    def _mentions(self, text: str) -> list[Mention]:
+        """Return where colours are named; the expected one may be of several words, or misspelt by a letter."""
+        colour = self.expected.lower()
+        mentions = [Mention(*spot, self.expected) for spot in phrase_positions(text, colour)]
+        taken = {place for one in mentions for place in range(one.start, one.end)}
+        for word in RE.word.finditer(text):
+            # grey is gray, and no second colour
+            is_expected = _SPELLINGS.get(word[0]) == colour
+            described = RE.describes.search(text[max(0, word.start() - 80) : word.start()])
+            if word.start() in taken:
+                continue
+            if word[0] in COLOURS and not is_expected and not described:
+                mentions.append(Mention(*word.span(), word[0]))
+            elif is_expected or is_misspelt(word[0], colour):
+                mentions.append(Mention(*word.span(), self.expected))
+        return sorted(mentions, key=lambda one: one.start)
+
+
+# --- Names: the answer tells the name that the user goes by now.
+
+
+class NamesUser(Ruled, Struct, frozen=True):
+    """Full marks if the last answer tells the expected name as the user's present one.
+
+    `current`: it is what the answer asserts. `v3.5` and `paper`: it is a substring of the lower-cased answer.
+    """
+
+    family: ClassVar[str] = "names"
+    expected: str
+    former: tuple[str, ...] = ()
+    scoring: Scoring = "current"
+
+    def __call__(self, answers: Sequence[str], /) -> Score:
+        """Return 1 if the last answer tells the name, else 0."""
+        answer = self.read_last(answers)
+        if self.follows_own_rules:
+            return self.score_proven(prove(answer, (self.expected, *self.former)), self.expected, answer)
+        named = self.expected.lower() in answer.lower()
+        return self.score(named, f"{'names' if named else 'does not name'} {self.expected!r}", answer)
+
+
+# --- Chapter Break: the answer picks the option that fits.
+
 # int() takes quadratic time, and no story has so many endings
 _LONGEST_NUMBER = 9
-_NUMBER_WORD = "|".join(("one", *COUNTS))
-RE = LEXICON.expressions("choices", number=_NUMBER_WORD, ordinals="|".join(ORDINALS))
 
 
 class PicksOption(Ruled, Struct, frozen=True):
@@ -107,9 +193,15 @@ class AnswersWord(Ruled, Struct, frozen=True):
         """Return 1 if the last answer is the word, else 0."""
         answer = self.read_last(answers)
         if self.follows_own_rules:
-            text = RE.tag.sub(" ", answer)
-            in_json = [one for value in json_values(text) if (one := _answer_of(value)) is not None]
-            return self.score_proven(prove((in_json or [text])[-1], self._places), self.expected, answer)
+            text = spoken = RE.tag.sub(" ", answer)
+            # the last such JSON is the answer, the prose around it none
+            for value in json_values(text):
+                pairs = value.items() if isinstance(value, dict) else ()
+                given = next((item for key, item in pairs if str(key).strip().lower() == "answer"), None)
+                # who answers with a list names several
+                given = " and ".join(map(str, given)) if isinstance(given, list) else given
+                spoken = given if isinstance(given, str) else spoken
+            return self.score_proven(prove(spoken, self._places), self.expected, answer)
         try:
             value = published_json(answer)
         except NoJSON:
@@ -122,7 +214,20 @@ class AnswersWord(Ruled, Struct, frozen=True):
 
     def _places(self, text: str) -> list[Mention]:
         names = (self.expected, *self.others)
-        mentions = [Mention(*spot, name) for name in names for spot in _place_spots(text, name)]
+        mentions: list[Mention] = []
+        for name in names:
+            together = "".join(plain_words(name))
+            spots = phrase_positions(text, name)
+            spots += [
+                word.span()
+                for word in RE.words.finditer(text)
+                # a place may be misspelt, or one of two words written as one
+                if is_misspelt(word[0], together) or (word[0] == together and together != name.lower())
+            ]
+            # or one word as two
+            for at in range(3, len(together) - 2) if " " not in name else ():
+                spots += phrase_positions(text, f"{together[:at]} {together[at:]}")
+            mentions += [Mention(*spot, name) for spot in spots]
         mentions = sorted(mentions, key=lambda one: one.start)[-_MOST:]
         kept: list[Mention] = []
         for one in mentions:
@@ -137,24 +242,3 @@ class AnswersWord(Ruled, Struct, frozen=True):
 
 # So many mentions, the last ones, are looked at: the time is linear.
 _MOST = 120
-
-
-def _place_spots(text: str, name: str) -> Iterator[tuple[int, int]]:
-    """Yield where a text names a place: in its words, written apart or together, or with one letter wrong."""
-    yield from phrase_positions(text, name)
-    together = "".join(plain_words(name))
-    for word in RE.words.finditer(text):
-        if is_misspelt(word[0], together) or (word[0] == together and together != name.lower()):
-            yield word.span()
-    if " " not in name:
-        for start in range(3, len(together) - 2):
-            yield from phrase_positions(text, f"{together[:start]} {together[start:]}")
-
-
-def _answer_of(value: Any) -> str | None:
-    if not isinstance(value, dict):
-        return None
-    none = next((item for key, item in value.items() if str(key).strip().lower() == "answer"), None)
-    if isinstance(none, list):
-        none = " and ".join(map(str, none))
-    return none if isinstance(none, str) else None

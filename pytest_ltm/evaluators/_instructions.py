@@ -167,20 +167,17 @@ def says_sentence(sentence: str, answer: str) -> bool:
     size = len(split_sentences(wanted))
     parts = split_sentences(given)
     needed = set(plain_words(wanted))
-    windows = (" ".join(parts[at : at + size]) for at in range(max(len(parts) - size + 1, 1)))
-    return any(_is_near(wanted, window, needed) for window in windows)
-
-
-def _is_near(wanted: str, window: str, needed: set[str]) -> bool:
-    texts = plain_words(window)
-    shared = [at for at, word in enumerate(texts) if word in needed]
-    if len({texts[at] for at in shared}) < _WORTH_COMPARING * len(needed):
-        return False
-    stems = set(map(word_stem, texts))
-    missing = content_stems(wanted) - stems
-    if any(not any(is_misspelt(stem, word) for stem in stems) for word in missing):
-        return False
-    return rouge_l(wanted, " ".join(texts[shared[0] : shared[-1] + 1])) > _NEAR
+    for first in range(max(len(parts) - size + 1, 1)):
+        texts = plain_words(" ".join(parts[first : first + size]))
+        shared = [at for at, word in enumerate(texts) if word in needed]
+        # most windows have hardly a word of it: they are not worth the time that ROUGE takes
+        if len({texts[at] for at in shared}) < _WORTH_COMPARING * len(needed):
+            continue
+        stems = set(map(word_stem, texts))
+        complete = all(any(is_misspelt(stem, word) for stem in stems) for word in content_stems(wanted) - stems)
+        if complete and rouge_l(wanted, " ".join(texts[shared[0] : shared[-1] + 1])) > _NEAR:
+            return True
+    return False
 
 
 def _written_out(text: str) -> str:
@@ -309,8 +306,14 @@ class RemindsInTime(Ruled, Struct, frozen=True):
         for place, task in enumerate(self.tasks):
             about = self.talked[place] if place < len(self.talked) else ()
             others = [n for n in range(len(self.at)) if n not in about]
-            named = {n for n in others if self._names(answer_at(answers, n), task, elsewhere=n in self.elsewhere)}
-            reminded = {n for n in named if reminds_of_task(answer_at(answers, n), task)}
+            wording, named, reminded = " ".join(plain_words(task)), set[int](), set[int]()
+            for n in others:
+                texts = _naming_sentences(answer_at(answers, n), task)
+                # an answer of another scenario may have the task's last word: there it has to remind
+                cued = (RE.cue.search(one) or wording in " ".join(plain_words(one)) for one in texts)
+                if texts and (n not in self.elsewhere or any(cued)):
+                    named.add(n)
+                    reminded |= {n} if reminds_of_task(answer_at(answers, n), task) else set()
             right: set[int] = set()
             for number, due in enumerate(self.due[place], start=1):
                 # the first reply of a minute later or more is the last one in time
@@ -328,13 +331,6 @@ class RemindsInTime(Ruled, Struct, frozen=True):
         in_time, at_peace = (sum(check.ok for check in checks) for checks in (hits, clean))
         reason = f"{in_time} of {len(hits)} reminders in time, {at_peace} of {len(clean)} tasks at no other time"
         return self.score(in_time / len(hits) * at_peace / len(clean), reason, missed, [*hits, *clean])
-
-    @staticmethod
-    def _names(reply: str, task: str, *, elsewhere: bool) -> bool:
-        """Return whether a reply names a task; `elsewhere`, in a sentence that reminds."""
-        wording = " ".join(plain_words(task))
-        texts = _naming_sentences(reply, task)
-        return any(not elsewhere or RE.cue.search(said) or wording in " ".join(plain_words(said)) for said in texts)
 
 
 def reminds_of_task(reply: str, task: str) -> bool:

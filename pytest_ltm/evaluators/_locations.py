@@ -262,7 +262,12 @@ class LeadsTo(Ruled, Struct, frozen=True):
         # the way that follows is quoted, where the words before it say that it is not known, or another
         if RE.quotes_only.search(opening[-1]):
             return self._score2(0, "does not claim to know the way", answer)
-        tellings = _split_tellings(_going_on(read(text), text), places)
+        legs = read(text)
+        for n, leg in enumerate(legs) if RE.same_way.search(text) else ():
+            # "and two more": a leg without a direction goes on in that of the one before
+            before = legs[n - 1].way if n and leg.km is not None else None
+            legs[n] = structs.replace(leg, way=leg.way or before)
+        tellings = _split_tellings(legs, places)
         moves = [[(leg.km, leg.way) for leg in telling] for telling in tellings]
         if len(tellings) > 1 and RE.either_way.search(text) and any(move != moves[0] for move in moves):
             return self._score2(0, "tells several ways", answer)
@@ -317,17 +322,6 @@ def _drop_corrections(text: str) -> str:
             parts.append(text[end : since + move.start()])
             end = match.end()
     return "".join([*parts, text[end:]])
-
-
-def _going_on(legs: Sequence[Leg], text: str) -> list[Leg]:
-    """Return the legs, those without a direction going on in the one before, where the text speaks of that."""
-    if not RE.same_way.search(text):
-        return list(legs)
-    result: list[Leg] = []
-    for leg in legs:
-        way = leg.way or (result[-1].way if result and leg.km is not None else None)
-        result.append(structs.replace(leg, way=way))
-    return result
 
 
 def _split_tellings(legs: Sequence[Leg], places: Sequence[str]) -> list[list[Leg]]:
@@ -412,11 +406,6 @@ def _point_text(point: Point) -> str:
 
 # --- Locations: the answer tells how far, and in which direction, one place lies from another.
 
-_CONCLUDES = (
-    "answer", "as the crow flies", "direct", "directly", "final", "finally", "hence", "in total", "net", "overall",
-    "so", "straight", "therefore", "thus",
-)  # fmt: skip
-
 
 class LiesAt(Ruled, Struct, frozen=True):
     """Full marks if the last answer concludes with the right distance and direction.
@@ -457,7 +446,7 @@ class LiesAt(Ruled, Struct, frozen=True):
                 continue
             legs = [leg for leg in read_legs(sentence, places) if leg.km is not None and leg.way is not None]
             both = len(places) > 1 and all(space_delimited(place) in said for place in places)
-            concludes = both or any(space_delimited(word) in said for word in _CONCLUDES)
+            concludes = both or RE.concludes.search(said) is not None
             pairs += [(sentence, legs)] if legs else []
             best += [(sentence, legs)] if len(legs) == 1 and concludes else []
         sentence, legs = (best or pairs or [("", [])])[-1]

@@ -11,13 +11,7 @@ from msgspec import Struct, structs
 
 from pytest_ltm._language.clauses import phrase_positions, split_sentences
 from pytest_ltm._language.commitment import Mention, committed_values, is_misspelt
-from pytest_ltm._language.words import (
-    STOP_WORDS,
-    evidence_snippet,
-    plain_words,
-    space_delimited,
-    word_stem,
-)
+from pytest_ltm._language.words import STOP_WORDS, evidence_snippet, plain_words, space_delimited, word_stem
 from pytest_ltm._model.judge import PROMPTS, Judge, ask_judge
 from pytest_ltm._model.score import Check, Score, Scoring, Unscored
 from pytest_ltm.evaluators._rules import LEXICON, Ruled, answer_at
@@ -618,10 +612,8 @@ class PlaysGuest(Ruled, Struct, frozen=True):
         stage = self._by_rule(n, re.sub(wish, " ", reply, flags=re.IGNORECASE), passed)
         if self.judge is not None and (n != 3 or self.brings == "dish"):
             stage = self._judged(self.judge, n, structs.replace(stage, said=reply), passed)
-        return self._suited(n, stage, reply) if stage.ok else stage
-
-    def _suited(self, n: int, stage: Stage, reply: str) -> Stage:
-        """Return the stage as failed where what was ordered does not suit the guest."""
+        if not stage.ok:
+            return stage
         wanted, said = set(plain_words(self.fancies)), set(plain_words(reply))
         for named in (set(plain_words(item)) for item in stage.items or (reply,)) if n == 0 else ():
             # what the guest fancies is in the drink's name, or in that of the drink on the menu that it means

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from pytest_ltm._language.clauses import clause_around, normalize_text, sentence_around
 from pytest_ltm._language.commitment import Mention, is_alternative, is_misspelt, is_retracted, last_word, trim_flood
+from pytest_ltm._language.dates import MONTHS
 from pytest_ltm._language.numbers import DAYS
 from pytest_ltm._language.recital import enumerates_everything
 from pytest_ltm._language.words import plain_words
@@ -39,12 +40,27 @@ class DecodesMessages(Ruled, Struct, frozen=True):
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the share of messages decoded in the last answer."""
         answer = self.read_last(answers)
-        if self.follows_own_rules:
-            return self._ours(answer)
-        decoded = [any(_has_exactly(answer, word) for word in group) for group in self.expected]
         ours = {keyword for group in self.expected for keyword in group}
-        strange = [word for group in self.others for word in group if word not in ours and _has_exactly(answer, word)]
-        return self._decoded(answer, decoded, strange, min(len(strange), 1))
+        if not self.follows_own_rules:
+            decoded = [any(_has_exactly(answer, word) for word in group) for group in self.expected]
+            others = (word for group in self.others for word in group if word not in ours)
+            strange = [word for word in others if _has_exactly(answer, word)]
+            return self._decoded(answer, decoded, strange, min(len(strange), 1))
+        if enumerates_everything(answer):
+            return self.score(0, "lists things instead of decoding", answer)
+        known = (*self.expected, *self.others)
+
+        def tells(text: str) -> bool:
+            return len(self._claimed(_uniform_dates(normalize_text(text)), known)) >= len(self.expected)
+
+        text = _uniform_dates(normalize_text(last_word(answer, tells)))
+        text = trim_flood(text, lambda part: any(_keyword_mentions(part, group) for group in known), head=0)
+        claimed = self._claimed(text, self.expected)
+        decoded = [group[0] in claimed for group in self.expected]
+        # what another message shares with one that was sent is no sign of it
+        foreign = [group for group in self.others if not ours & set(group)]
+        strange = list(filter(None, self._claimed(text, foreign)))
+        return self._decoded(answer, decoded, strange, max(sum(decoded) + len(strange) - len(decoded), 0))
 
     def _decoded(self, answer: str, decoded: Sequence[bool], strange: Sequence[str], excess: int) -> Score:
         labels = [f"decodes {' / '.join(group)}" for group in self.expected]
@@ -52,23 +68,6 @@ class DecodesMessages(Ruled, Struct, frozen=True):
         reason = f"{sum(decoded)} of {len(decoded)} messages decoded"
         reason += f", and {strange[0]!r} of another message" if strange else ""
         return self.score(max(sum(decoded) - excess, 0) / max(len(decoded), 1), reason, answer, checks)
-
-    def _ours(self, answer: str) -> Score:
-        known = (*self.expected, *self.others)
-
-        def tells(text: str) -> bool:
-            return len(self._claimed(_uniform_dates(normalize_text(text)), known)) >= len(self.expected)
-
-        if enumerates_everything(answer):
-            return self.score(0, "lists things instead of decoding", answer)
-        text = _uniform_dates(normalize_text(last_word(answer, tells)))
-        text = trim_flood(text, lambda part: any(_keyword_mentions(part, group) for group in known), head=0)
-        claimed = self._claimed(text, self.expected)
-        decoded = [group[0] in claimed for group in self.expected]
-        ours = {keyword for group in self.expected for keyword in group}
-        foreign = [group for group in self.others if not ours & set(group)]
-        strange = list(filter(None, self._claimed(text, foreign)))
-        return self._decoded(answer, decoded, strange, max(sum(decoded) + len(strange) - len(decoded), 0))
 
     def _claimed(self, text: str, groups: Iterable[tuple[str, ...]]) -> dict[str, None]:
         """Return which of some groups a text claims, by their first keywords."""
@@ -112,7 +111,7 @@ def _one_of_two(text: str, one: Mention, rivals: Iterable[Mention]) -> bool:
 
 # Other ways to say what has that keyword.
 _ALSO = LEXICON.table("spy also")
-_MONTHS = "january february march april may june july august september october november december".split()  # noqa: SIM905
+_MONTHS = [*map(str.lower, MONTHS)]
 _YEAR_MONTHS = 12
 
 

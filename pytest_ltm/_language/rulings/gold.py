@@ -49,14 +49,10 @@ if TYPE_CHECKING:
 
 
 RE = LEXICON.expressions("gold")
+_PLURALS = (f"{unit}s" for unit in UNITS)
 _METRICS = frozenset(
-    word_stem(word)
-    for word in (
-        *UNITS, *(f"{unit}s" for unit in UNITS), *ONES, *TENS, *map(str.lower, MONTHS),
-        "ago", "about", "around", "approximately", "over", "am", "pm", "total", "exactly", "half", "dozen",
-        "st", "nd", "rd", "th", "once", "twice", "thrice", "way", "swiss", "us",
-    )
-)  # fmt: skip
+    map(word_stem, (*UNITS, *_PLURALS, *ONES, *TENS, *map(str.lower, MONTHS), *LEXICON.words("gold metrics")))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,15 +390,7 @@ def _near_miss(gold: Gold, pool: Sequence[Quantity], *, ambiguous: bool, forgivi
 
 _ABOUT_A_WEEK, _MOST_DAYS = 8, 5
 """A stretch of at most so many days is a week: it is the same if it shares so many days."""
-_PARTS = frozenset(
-    word[:3].lower()
-    for word in (
-        *MONTHS, *DAYS, "spring", "summer", "fall", "autumn", "winter", "early", "late", "middle", "end", "beginning",
-        "start", "first", "second", "third", "last", "before", "after", "prior", "preceding", "following", "the",
-        "week", "night", "day", "month", "year", "of", "in", "on", "at", "to", "a", "an", "and", "by", "from", "until",
-        "since", "around", "about", "approximately", "between", "few", "st", "nd", "rd", "th",
-    )
-)  # fmt: skip
+_PARTS = frozenset(word[:3].lower() for word in (*MONTHS, *DAYS, *LEXICON.words("gold time parts")))
 
 
 def time_of(gold: str) -> Readings:

@@ -194,7 +194,14 @@ def _partial_ruling(gold: str, things: Sequence[_Thing], question: str, text: st
     if size > _SMALL or (not names and RE.subjective.search(RE.talked.sub("", question))):
         return None
     alike = any(is_like(one, other) for one in left for other in meaning_keys(text))
-    if alike or _is_abbreviated(gold, text) or is_turned(gold, text):
+    # a word of one text may be made of letters of the other: UK, MSc
+    abbreviated = any(
+        RE.mixed.match(word)
+        or (len(word) > (not word.isupper()) + 1 and word.lower() in "".join(one[0] for one in plain_words(other)))
+        for mine, other in ((gold, text), (text, gold))
+        for word in re.findall(r"\w+", mine)
+    )
+    if alike or abbreviated or is_turned(gold, text):
         return None
     strange = frozenset(_unknown_keys(telling_keys(text), gold, question))
     absent = [one for one in things if not one.found(text)]
@@ -210,16 +217,6 @@ def _partial_ruling(gold: str, things: Sequence[_Thing], question: str, text: st
     )
     which = wrong[:1] if nothing else wrong[1:]
     return next((Ruling("no", why) for why, holds in which if holds and brief), None)
-
-
-def _is_abbreviated(gold: str, reply: str) -> bool:
-    """Return whether a word of one text may be made of letters of the other: UK, MSc."""
-    return any(
-        RE.mixed.match(word)
-        or (len(word) > (not word.isupper()) + 1 and word.lower() in "".join(one[0] for one in plain_words(other)))
-        for text, other in ((gold, reply), (reply, gold))
-        for word in re.findall(r"\w+", text)
-    )
 
 
 def _is_replaced(thing: _Thing, text: str, strange: AbstractSet[str]) -> bool:
@@ -240,7 +237,12 @@ def abstention_ruling(hypothesis: str, question: str, explained: str) -> Ruling:
     """Return the ruling on an answer to a question that cannot be answered; `explained`: the file's reason why."""
     end = RE.supposed.sub("", concluding_part(hypothesis))
     refused = refuses_answer(end)
-    if refused or denies_asked(end, _missing_stems(question, explained)):
+    asked, known = content_stems(question), casefold_plain(explained)
+    if match := RE.but_not.search(known):
+        # of what the question takes for granted only that is missing of which the file says so
+        missing = asked & content_stems(known[match.end() :])
+        asked = missing - content_stems(known[: match.start()]) or missing or asked
+    if refused or denies_asked(end, asked):
         if goes_on_to_guess(end) or (not refused and turns_to_other(end)):
             return Ruling("unscored", "refuses, and guesses")
         return Ruling("yes", "says that it cannot be known")
@@ -251,17 +253,6 @@ def abstention_ruling(hypothesis: str, question: str, explained: str) -> Ruling:
     if has_negation(end) or not is_english(end) or not end:
         return Ruling("unscored", "may refuse in words that no rule knows")
     return Ruling("no", "answers what cannot be known")
-
-
-def _missing_stems(question: str, explained: str) -> frozenset[str]:
-    """Return the stems of what the question takes for granted, and the file says is missing."""
-    asked = content_stems(question)
-    known = casefold_plain(explained)
-    match = RE.but_not.search(known)
-    if match is None:
-        return asked
-    missing = asked & content_stems(known[match.end() :])
-    return missing - content_stems(known[: match.start()]) or missing or asked
 
 
 # --- Questions that offer two things: which one an answer names, alone, as the first, or as before the other.

@@ -1,29 +1,33 @@
-"""Shopping List: the answer tells the items on the list and their quantities."""
+"""Lists: the items to buy with their quantities, and all names that the user has gone by."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from msgspec import Struct
 
-from pytest_ltm._language.clauses import split_sentences
-from pytest_ltm._language.commitment import is_misspelt, last_word
+from pytest_ltm._language.clauses import normalize_text, sentence_around, split_sentences
+from pytest_ltm._language.commitment import asserted_mentions, find_mentions, is_misspelt, last_word
 from pytest_ltm._language.json import NoJSON, json_values, published_json
 from pytest_ltm._language.numbers import NUMBERS
 from pytest_ltm._language.overlap import rouge_l
 from pytest_ltm._language.recital import REPEATS, only_offers_example, recites_messages, repeats_told
 from pytest_ltm._language.words import BULLET, casefold_plain, evidence_snippet, plain_words, word_stem
-from pytest_ltm._model.score import Scoring  # noqa: TC001 - the signature of a struct names it
+from pytest_ltm._model.score import Scoring  # noqa: TC001 - the signature of a struct names it  # noqa: TC001 - the signature of a struct names it
 from pytest_ltm.evaluators._rules import LEXICON, Ruled
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pytest_ltm._model.score import Score
 
 Item: TypeAlias = tuple[str, int]
 Matches: TypeAlias = Callable[[str, str], bool]
 
-RE = LEXICON.expressions("shopping")
+RE = LEXICON.expressions("lists")
 _MOST = 10**9
 # A quantity that equals none: the item is there, how many cannot be told.
 _UNREADABLE = 10**12
@@ -86,10 +90,15 @@ class ListsItems(Ruled, Struct, frozen=True):
         left = list(given)
         result = []
         for item, n in self.expected:
-            match = next((one for one in left if _same_words(item, one[0])), None)
-            if match:
-                left.remove(match)
-                result.append((n, match[1]))
+            wanted = [word_stem(word) for word in plain_words(item)]
+            for one in left:
+                said = [word_stem(word) for word in plain_words(one[0])]
+                glued, together = "".join(said), "".join(wanted)
+                # all of its words, in any number, apart or together, or misspelt
+                if wanted and (set(wanted) <= set(said) or together == glued or is_misspelt(glued, together)):
+                    left.remove(one)
+                    result.append((n, one[1]))
+                    break
         return result
 
     def _mean(self, given: Sequence[Item], matches: Matches, answer: str) -> Score:
@@ -99,13 +108,6 @@ class ListsItems(Ruled, Struct, frozen=True):
         size = max(len(self.expected), 1)
         value = min((named / size + right / size + (not invented)) / 3, 1.0)
         return self.score(value, f"{named} of {size} items, {right} right quantities, {invented} invented", answer)
-
-
-def _same_words(expected: str, given: str) -> bool:
-    """Tell whether all words of the expected name are in the given one: in any number, apart, together, misspelt."""
-    wanted, said = ([word_stem(word) for word in plain_words(name)] for name in (expected, given))
-    together, all_said = "".join(wanted), "".join(said)
-    return bool(wanted) and (set(wanted) <= set(said) or together == all_said or is_misspelt(all_said, together))
 
 
 def _published_items(answer: str) -> list[Item]:
@@ -137,16 +139,14 @@ def _read_items(answer: str) -> list[Item]:
     listed = bulleted or rows or [line for line in lines if RE.plain_line.fullmatch(line)]
     if not listed:
         sentences = (text for text in split_sentences(answer.replace(";", ",")) if not RE.denied.search(text.lower()))
-        listed = [part for text in sentences for part in _counting_parts(text)]
+        for text in sentences:
+            # what stands before "you still need" is history
+            parts = RE.in_prose.split(text[max((match.end() for match in RE.leaves.finditer(text)), default=0) :])
+            counting = NUMBERS.keys() - {"a", "an"}
+            counted = [part for part in parts if RE.digit.search(part) or not counting.isdisjoint(plain_words(part))]
+            # one thing ("a hose") counts beside others
+            listed += [part for part in parts if part in counted or (counted and RE.one_thing.search(part))]
     return list(filter(None, map(_line_item, listed)))
-
-
-def _counting_parts(text: str) -> list[str]:
-    """Return the parts of a sentence that count something; one thing ("a hose") counts beside others."""
-    parts = RE.in_prose.split(text[max((match.end() for match in RE.leaves.finditer(text)), default=0) :])
-    counting = NUMBERS.keys() - {"a", "an"}
-    counted = [part for part in parts if RE.digit.search(part) or not counting.isdisjoint(plain_words(part))]
-    return [part for part in parts if part in counted or (counted and RE.one_thing.search(part))]
 
 
 def _items_of_value(value: Any, depth: int) -> list[Item]:
@@ -199,4 +199,103 @@ def _read_count(value: Any) -> int | None:
         return int(value) if abs(value) <= _MOST and value == int(value) else None
     if isinstance(value, str) and (word := RE.first_word.match(value.lower())):
         return int(word[1]) if word[1].isdigit() else NUMBERS.get(word[1])
+    return None
+
+
+# --- Name List: the answer lists all names that the user has gone by, and no others.
+
+# A line of more words is not a name.
+_MOST_WORDS = 4
+
+
+class ListsNames(Ruled, Struct, frozen=True):
+    """The share of names recalled, whatever the order: (matches - foreign names) / names expected, not below 0.
+
+    `current` compares words case-folded, counts a name once, takes a list inside an object, and reads names from
+    bulleted lines, else from prose, where there is no list. `v3.5` and `paper`: matches / max(expected, given);
+    0 unless the answer is a JSON list.
+    """
+
+    family: ClassVar[str] = "name-list"
+    version: ClassVar[int] = 2
+    expected: tuple[str, ...]
+    scoring: Scoring = "current"
+
+    def __call__(self, answers: Sequence[str], /) -> Score:
+        """Return the share of names in the last answer."""
+        answer = self.read_last(answers)
+        if self.follows_own_rules:
+            return self._ours(answer)
+        try:
+            given = published_json(answer)
+        except NoJSON as error:
+            return self.score(0, f"no JSON: {error}", answer)
+        if not isinstance(given, list):
+            return self.score(0, "not a list", answer)
+        names = [str(name).lower() for name in given]
+        return self._share([name for name in self.expected if name.lower() in names], len(names), answer)
+
+    def _ours(self, answer: str) -> Score:
+        text = last_word(answer, lambda said: bool(_listed_names(said) or self._told(said)))
+        given = _listed_names(text)
+        lines = [BULLET.sub("", RE.aside.sub("", line)) for line in text.splitlines() if BULLET.match(line)]
+        # several bulleted lines are names where all are short; without any list, prose is read
+        if given is None and len(lines) > 1 and all(0 < len(plain_words(line)) <= _MOST_WORDS for line in lines):
+            given = lines
+        keys = {key for name in given or () if (key := " ".join(plain_words(name)))}
+        named = [name for name in self.expected if " ".join(plain_words(name)) in keys]
+        # an empty list is an answer; a list without any expected name is of something else
+        if given is not None and (named or not given):
+            return self._share(named, len(keys), answer)
+        if recites_messages(answer):
+            return self.score(0, REPEATS, answer)
+        told = self._told(text)
+        known = {word for name in self.expected for word in plain_words(name)}
+        # in prose only what stands in a row of names is one: any word may have a capital
+        row = {" ".join(plain_words(match["name"])) for match in RE.in_a_row.finditer(text)} if told else set()
+        foreign = [name for name in row if name not in _NO_NAMES and not set(name.split()) & known]
+        return self._share(told, len(told) + len(foreign), answer)
+
+    def _told(self, text: str) -> list[str]:
+        """Return the expected names that a text in prose claims."""
+        plainly = normalize_text(text)
+        held = asserted_mentions(plainly, partial(find_mentions, names=self.expected), formerly=True)
+        claims = {one.value for one in held if not RE.either_name.search(sentence_around(plainly, one.start, one.end))}
+        return [name for name in self.expected if name in claims]
+
+    def _share(self, texts: Sequence[str], given: int, answer: str) -> Score:
+        missing = list((Counter(self.expected) - Counter(texts)).elements())
+        extra = max(given - len(texts), 0)
+        value = max(len(texts) - extra, 0) / max(len(self.expected), 1)
+        if not self.follows_own_rules:
+            value = len(texts) / max(len(self.expected), given, 1)
+        parts = [f"not named: {', '.join(missing)}"] * bool(missing) + [f"{extra} invented"] * bool(extra)
+        return self.score(value, "; ".join(parts) or "names all and no others", answer)
+
+
+_NO_NAMES = LEXICON.words("lists no names")
+
+
+def _listed_names(answer: str) -> list[str] | None:
+    """Return the names of the first list of texts, also inside an object; None where there is none."""
+    return next((texts for value in json_values(answer) if (texts := _list_texts(value, 3)) is not None), None)
+
+
+def _list_texts(value: Any, depth: int) -> list[str] | None:
+    """Return the texts of a list, of objects with a name in a list, or of a list inside an object."""
+    if isinstance(value, list):
+        names: list[str] = []
+        for entry in value:
+            text = (
+                next((one for one in entry.values() if isinstance(one, str)), None)
+                if isinstance(entry, dict)
+                else entry
+            )
+            if not isinstance(text, str):
+                return None
+            names.append(RE.aside.sub("", text))
+        return list(filter(None, names))
+    if isinstance(value, dict) and depth:
+        inner = (_list_texts(item, depth - 1) for item in value.values() if isinstance(item, (list, dict)))
+        return next((result for result in inner if result is not None), None)
     return None
