@@ -190,7 +190,7 @@ def morse_code(sign: str) -> str:
     return " ".join("dot" if mark == "." else "dash" for mark in code)
 
 
-def _spelling_facts() -> Iterator[tuple[str, object]]:
+def _letter_facts() -> Iterator[tuple[str, object]]:
     for i, word in enumerate(_WORDS):
         yield f"How many letters has the word '{word}'?", len(word)
         yield f"How is the word '{word}' spelled backwards?", word[::-1]
@@ -200,9 +200,6 @@ def _spelling_facts() -> Iterator[tuple[str, object]]:
         other = _WORDS[(i * 7 + 3) % len(_WORDS)]
         if other != word:
             yield f"Which word comes first in a dictionary, '{word}' or '{other}'?", min(word, other)
-
-
-def _alphabet_facts() -> Iterator[tuple[str, object]]:
     for i, letter in enumerate(ascii_uppercase):
         yield f"Which place has the letter {letter} in the English alphabet?", i + 1
         yield f"What is the {ordinal_number(i + 1)} letter of the English alphabet?", letter
@@ -228,9 +225,6 @@ def _code_facts() -> Iterator[tuple[str, object]]:
         kind = "digit" if sign in digits else "capital letter" if sign.isupper() else "small letter"
         yield f"What is the decimal ASCII code of the {kind} {sign}?", ord(sign)
         yield f"Which {kind} has the decimal ASCII code {ord(sign)}?", sign
-
-
-def _keypad_facts() -> Iterator[tuple[str, object]]:
     for row in _DATA["qwerty"]:
         for left, right in pairwise(row):
             yield f"Which letter lies to the right of {left} on a QWERTY keyboard?", right
@@ -346,10 +340,8 @@ _FIELDS = (
     _shape_facts,
     _measure_facts,
     _calendar_facts,
-    _spelling_facts,
-    _alphabet_facts,
+    _letter_facts,
     _code_facts,
-    _keypad_facts,
     _element_facts,
     _country_facts,
 )

@@ -89,7 +89,16 @@ class Gloss:
         spots = [match.span() for match in _WORD.finditer(text)]
         parts, end, place = [], 0, 0
         while place < len(spots):
-            count, english = self._phrase(text, spots, place)
+            for count in range(min(self._most, len(spots) - place), 0, -1):
+                phrase = _BETWEEN.sub(" ", text[spots[place][0] : spots[place + count - 1][1]].casefold())
+                # in, not get: some words mean nothing in English, "ne" and "吧"
+                if phrase in self._phrases:
+                    english: str | None = self._phrases[phrase]
+                    break
+            else:
+                # a single word may be a form of one that is known
+                stems = (phrase.removesuffix(ending) for ending in self._endings if phrase.endswith(ending))
+                english = next((self._words[stem] for stem in stems if stem in self._words), None)
             start = spots[place][0]
             parts.append(text[end:start])
             end = spots[place + count - 1][1]
@@ -97,15 +106,6 @@ class Gloss:
             parts.append(said if english is None else english)
             place += count
         return "".join([*parts, text[end:]])
-
-    def _phrase(self, text: str, spots: Sequence[tuple[int, int]], place: int) -> tuple[int, str | None]:
-        """Return of how many words the phrase at a place is, and what it means: one that is not known, None."""
-        for count in range(min(self._most, len(spots) - place), 0, -1):
-            phrase = _BETWEEN.sub(" ", text[spots[place][0] : spots[place + count - 1][1]].casefold())
-            if phrase in self._phrases:
-                return count, self._phrases[phrase]
-        stems = (phrase.removesuffix(ending) for ending in self._endings if phrase.endswith(ending))
-        return 1, next((self._words[stem] for stem in stems if stem in self._words), None)
 
     @cached_property
     def _of_characters(self) -> re.Pattern[str] | None:
