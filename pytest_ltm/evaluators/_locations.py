@@ -304,6 +304,7 @@ def _out_of_brackets(text: str, places: Sequence[str]) -> str:
         return text
     parts, end = [], 0
     for match in RE.in_brackets.finditer(text):
+        # the move in brackets leads to the place named last before them
         before = " ".join(plain_words(text[end : match.start()]))
         ends = {place: before.rfind(" ".join(plain_words(place))) for place in places}
         goal = max((place for place in places if ends[place] >= 0), key=ends.__getitem__, default="")

@@ -313,7 +313,14 @@ class RecallsJoke(Ruled, Struct, frozen=True):
             value, reason, sure = 0.0, "does not recall the joke", True
         if value and RE.lost.search(space_delimited(text)) and recalled < _LITERAL:
             value, reason, sure = 0.0, "remembers only part of the joke", False
-        return value, reason, sure and not (max(recalled, rival) < _HINT and _says_something(answer))
+        if sure and max(recalled, rival) < _HINT:
+            # a sentence that is no excuse, and says more than that there was a joke, may tell one in other words
+            sure = not any(
+                {word for word in content_stems(sentence) - _TALK - _IDLE if not word.isdigit()}
+                and not (refuses_answer(sentence) or RE.courtesies.search(" ".join(plain_words(sentence))))
+                for sentence in split_sentences(answer)
+            )
+        return value, reason, sure
 
     def _strengths(self, text: str) -> list[float]:
         """Return how strongly a text tells the joke, and each of the others."""
@@ -359,15 +366,6 @@ def _joke_strength(joke: str, others: Sequence[str], answer: str, texts: frozens
         if telling.intersection(map(word_stem, words)) and RE.points.search(said) and not RE.shrugs.search(said):
             return _HINT
     return 0.0
-
-
-def _says_something(answer: str) -> bool:
-    """Whether a sentence other than an excuse says more than that there was a joke: it may be one in other words."""
-    return any(
-        {word for word in content_stems(sentence) - _TALK - _IDLE if not word.isdigit()}
-        and not (refuses_answer(sentence) or RE.courtesies.search(" ".join(plain_words(sentence))))
-        for sentence in split_sentences(answer)
-    )
 
 
 # --- What a question expects, and whether an answer says it in any form of its words and numbers.

@@ -187,7 +187,16 @@ def settled_amounts(text: str, held: Sequence[Quantity], *, known: str) -> Seque
     held = _asked_line(text, held, known)
     inside = [match.span() for match in RE.brackets.finditer(text)]
     bare = [one for one in held if not any(start < one.start < end for start, end in inside)] or held
-    plain = [one for one in bare if not _is_aside(text, one, known)] or bare
+    plain: list[Quantity] = []
+    for one in bare:
+        before, after = text[max(0, one.start - 60) : one.start], text[one.end : one.end + 50]
+        asides = filter(None, (RE.aside_before.search(before), RE.aside_after.match(after)))
+        beginnings = (plain_words(aside[0])[:1] for aside in asides)
+        # what is said of another time or an aim is no aside where the question has that word, too
+        asked = all(any(word in known for word in some) for some in beginnings)
+        if asked and not is_at_another_rate(text, one, known):
+            plain.append(one)
+    plain = plain or list(bare)
     totals = [one for one in held if _is_final(text, one)]
     marked = [one for one in plain if one in totals]
     if len(distinct_amounts(marked)) == 1:
@@ -214,13 +223,6 @@ def is_at_another_rate(text: str, one: Quantity, known: str) -> bool:
     """Return whether an amount is of another time than the one that is asked for: per year, not per month."""
     asked, result = RE.per.findall(write_digits(known)), RE.per.match(text, one.end)
     return bool(asked) and result is not None and result[1] not in asked
-
-
-def _is_aside(text: str, one: Quantity, known: str) -> bool:
-    before, after = text[max(0, one.start - 60) : one.start], text[one.end : one.end + 50]
-    asides = filter(None, (RE.aside_before.search(before), RE.aside_after.match(after)))
-    beginnings = (plain_words(aside[0])[:1] for aside in asides)
-    return is_at_another_rate(text, one, known) or not all(any(word in known for word in some) for some in beginnings)
 
 
 def amount_ranges(text: str, pool: Sequence[Quantity]) -> Iterator[tuple[Quantity, Quantity]]:
