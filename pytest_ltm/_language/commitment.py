@@ -34,7 +34,6 @@ ASIDES = (
 )
 RE = LEXICON.expressions("commitment", asides=ASIDES)
 DENIES, UNKNOWN, OTHERS = "denies it", "says that it does not know", "says it of somebody else"
-_SINCE = (EARLIER, "says that it is over")
 
 
 class Mention(Struct, frozen=True):
@@ -58,33 +57,26 @@ def find_mentions(text: str, names: Sequence[str]) -> list[Mention]:
     ]
 
 
-_MOST_CORRECTIONS = 8
-
-
 def last_word(text: str, says: Callable[[str], bool]) -> str:
     """Return what a reply says after it last corrects itself; all of it, where that `says` nothing."""
-    for result in list(RE.corrects.finditer(text))[: -_MOST_CORRECTIONS - 1 : -1]:
+    # the last eight at most, the last one first: each has all of the text read
+    for result in list(RE.corrects.finditer(text))[:-9:-1]:
         rest = text[result.end() :]
         if says(rest) and says(text[: result.start()]):
             return rest
     return text
 
 
-# A reply of more sentences than that, few of which speak of what was asked, recites what it was told.
-_FLOOD = 30
-_FEW = 0.25
-_HEAD, _TAIL = 2, 6
-
-
-def trim_flood(text: str, relevant: Callable[[str], object], *, head: int = _HEAD) -> str:
+def trim_flood(text: str, relevant: Callable[[str], object], *, head: int = 2) -> str:
     """Return a reply, or the two ends of one that is a flood: an answer stands before or after talk, not within.
 
     `head`: how many sentences may stand before it; 0 where part marks are earned by any sentence.
     """
     parts = split_sentences(text)
-    if len(parts) <= _FLOOD or sum(bool(relevant(part)) for part in parts) > len(parts) * _FEW:
+    # many sentences, few of which speak of what was asked, recite what the reply was told
+    if len(parts) <= 30 or sum(bool(relevant(part)) for part in parts) > len(parts) * 0.25:
         return text
-    return "\n".join(parts[:head] + parts[-_TAIL:])
+    return "\n".join(parts[:head] + parts[-6:])
 
 
 def committed_values(reply: str, find: Callable[[str], Sequence[Mention]]) -> set[str]:
@@ -161,7 +153,7 @@ def asserted_mentions(text: str, find: Callable[[str], Sequence[Mention]], *, fo
     end, before = 0, ""
     for mention in find(text)[-_MOST:]:
         reason = doubt_about(text, mention)
-        reason = "" if formerly and reason in _SINCE else reason
+        reason = "" if formerly and reason in (EARLIER, "says that it is over") else reason
         link = text[end : mention.start]
         shared = before != DENIES or RE.or_word.search(sentence_around(text, mention.start, mention.end))
         if before and (RE.listed.fullmatch(link) or (RE.followed.fullmatch(link) and shared)):

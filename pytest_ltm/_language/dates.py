@@ -57,8 +57,6 @@ _DAYS = tuple(map(str.lower, DAYS))
 _SEASONS = {"spring": (3, 5), "summer": (6, 8), "fall": (9, 11), "autumn": (9, 11), "winter": (12, 14)}
 # Part of a stretch -> which third of it.
 _THIRDS = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1, "late": 2, "end": 2}
-_MOST_OF_A_YEAR = 360
-_SEASON_DAYS = range(89, 93)
 _ORDER = {"first": 0, "1st": 0, "second": 7, "2nd": 7, "third": 14, "3rd": 14}
 # Of a day and a month in figures, one above this is the day.
 _MIDDLE = 12
@@ -137,8 +135,8 @@ def _place_stretch(stretch: DateRange, before: str) -> tuple[DateRange, ...]:
         count = int(match["count"]) if match["count"].isdigit() else NUMBERS[match["count"]]
         count *= (1 if match["way"] == "after" else -1) * (12 if match["unit"] == "year" else 1)
         year, month = divmod(stretch.first.year * 12 + stretch.first.month - 1 + count, 12)
-        # two years before 2023 is a year, two years before May 2023 a month
-        whole = match["unit"] == "year" and stretch.days > _MOST_OF_A_YEAR
+        # two years before 2023 is a year (nearly all days of one), two years before May 2023 a month
+        whole = match["unit"] == "year" and stretch.days > 360
         try:
             return (_stretch_of(year, "" if whole else str(month + 1), "", {}),)
         except ValueError:  # before the first year
@@ -146,7 +144,7 @@ def _place_stretch(stretch: DateRange, before: str) -> tuple[DateRange, ...]:
     if match := RE.moved.search(before):
         return _move_stretch(stretch, match["unit"], match["way"])
     match = RE.part.search(before)
-    if match and stretch.days not in _SEASON_DAYS:  # nobody means the same days by "late summer"
+    if match and stretch.days not in range(89, 93):  # nobody means the same days by "late summer"
         days, third = stretch.days, _THIRDS[match["part"]]
         last = max(days * (third + 1) // 3 - 1, 0)
         return (DateRange(stretch.first + timedelta(days * third // 3), stretch.first + timedelta(last)),)
@@ -180,7 +178,6 @@ def _move_stretch(stretch: DateRange, unit: str, way: str) -> tuple[DateRange, .
 
 # --- Times that are named without their year.
 
-_WHOLE = "|".join(MONTHS)
 RE = LEXICON.expressions(
     "dates",
     month=MONTH_PATTERN,
@@ -188,7 +185,7 @@ RE = LEXICON.expressions(
     weekdays="|".join(_DAYS),
     ones="|".join(ONES),
     thirds="|".join(_THIRDS),
-    months=_WHOLE,
+    months="|".join(MONTHS),
 )
 
 

@@ -15,14 +15,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-_MEANINGS = LEXICON.table("same meaning").items()
-_SAME = {word_stem(word): word_stem(first) for first, others in _MEANINGS for word in (first, *others)}
+_SAME = {
+    word_stem(word): word_stem(first)
+    for first, others in LEXICON.table("same meaning").items()
+    for word in (first, *others)
+}
 # An answer may leave these out, and does not become another one by them.
 LIGHT = frozenset(map(word_stem, LEXICON.words("light meanings")))
 # Words with which an answer says that it is one.
 FRAME = frozenset(map(word_stem, LEXICON.words("frame meanings")))
-_ROOT, _MOSTLY = 5, 0.7
-_BEGINNING, _ALIKE, _LONG = 4, 0.65, 7
+_ROOT = 5
 
 
 def meaning_key(word: str) -> str:
@@ -60,7 +62,8 @@ def misspelled_in(wanted: Sequence[str], texts: Sequence[str]) -> frozenset[str]
     """Return which of the wanted words are among those of a text; a long one with a wrong letter if all others are."""
     same = frozenset(wanted).intersection(texts)
     left = [one for one in wanted if one not in same]
-    if same and len(left) == 1 and len(left[0]) >= _LONG and any(OSA.distance(left[0], one) == 1 for one in texts):
+    # with a letter wrong, a shorter word is another one
+    if same and len(left) == 1 and len(left[0]) >= 7 and any(OSA.distance(left[0], one) == 1 for one in texts):
         return frozenset(wanted)
     return same
 
@@ -68,11 +71,11 @@ def misspelled_in(wanted: Sequence[str], texts: Sequence[str]) -> frozenset[str]
 def is_of_root(one: str, other: str) -> bool:
     """Return whether two words are of one root: they begin with the same letters, that are most of the longer one."""
     shared = Prefix.similarity(one, other)
-    return one.isalpha() and shared >= max(_ROOT, _MOSTLY * max(len(one), len(other)))
+    return one.isalpha() and shared >= max(_ROOT, 0.7 * max(len(one), len(other)))
 
 
 def is_like(one: str, other: str) -> bool:
     """Return whether two words may be meant alike: they begin alike, or one may be the other misspelled."""
-    if Prefix.similarity(one, other) >= _BEGINNING:
+    if Prefix.similarity(one, other) >= 4:
         return True
-    return len(one) > _ROOT and Indel.normalized_similarity(one, other) >= _ALIKE
+    return len(one) > _ROOT and Indel.normalized_similarity(one, other) >= 0.65

@@ -123,14 +123,13 @@ def _strip_wrapping(text: str) -> str:
 
 # --- Citation marks.
 
-_LONGEST_SOURCES = 800
-
 
 def _without_citations(text: str) -> str:
     if not RE.citing.search(text):
         return text
     text = RE.footnote.sub("", text)
-    for header in list(RE.sources.finditer(text, max(0, len(text) - _LONGEST_SOURCES))):
+    # a list of sources is short, and at the end; one further up is part of the answer
+    for header in list(RE.sources.finditer(text, max(0, len(text) - 800))):
         listed = text[header.end() :]
         if any(map(str.isalnum, listed)) and set(RE.letters.findall(listed.lower())) <= LEXICON.words("source words"):
             text = text[: header.start()]
@@ -140,12 +139,11 @@ def _without_citations(text: str) -> str:
 
 # --- Courtesies.
 
-_NEAR_END = 500
-
 
 def _without_courtesies(text: str) -> str:
     """Return a text without the courtesies that end it, then without those that begin it."""
-    base = max(0, len(text) - _NEAR_END)
+    # only the end is looked at: a long reply takes no longer
+    base = max(0, len(text) - 500)
     starts = [base + match.end() for match in RE.sentence_start.finditer(text[base:])]
     for start in starts[::-1]:
         ending, rest = text[start:], text[:start].rstrip(" \t\n*_>-")
@@ -180,9 +178,6 @@ def _consists_of(part: str, vocabulary: frozenset[str]) -> bool:
 
 # --- Repeating a pass over a text until it changes nothing.
 
-# What takes more layers off than any model puts on is noise.
-_MOST_PASSES = 8
-
 
 def settle_text(text: str, one_pass: Callable[[str], str]) -> str:
     """Return what the pass makes of a text once it changes no more; the text itself where it never settles.
@@ -190,7 +185,8 @@ def settle_text(text: str, one_pass: Callable[[str], str]) -> str:
     Idempotent for any pass, and as linear as the pass.
     """
     before = text
-    for _ in range(_MOST_PASSES):
+    # what has more layers than any model puts around an answer is noise
+    for _ in range(8):
         after = one_pass(before)
         if after == before:
             return after

@@ -20,8 +20,6 @@ LIMIT = 20_000
 _WORD = lazy_pattern(r"\w+")
 _ASCII_WORD = lazy_pattern("[a-z0-9]+")
 _STEMMER = "nltk.stem.porter"
-# Characters of the longest words that rouge-score does not stem.
-_UNSTEMMED = 3
 _ORDERS = (1, 2, 4)
 
 
@@ -37,7 +35,8 @@ def rouge_l(target: str, text: str) -> float:
 
 def _stemmed_words(text: str) -> list[str]:
     words = _ASCII_WORD.findall(text[:LIMIT].lower())
-    return [porter_stem(word) if len(word) > _UNSTEMMED else word for word in words]
+    # as rouge-score does: it stems no word of three letters or fewer
+    return [porter_stem(word) if len(word) > 3 else word for word in words]
 
 
 @lru_cache(maxsize=50_000)

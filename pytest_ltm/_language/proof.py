@@ -123,8 +123,6 @@ def _prove_idle(answer: str, find: Finder) -> Proof | None:
 # --- Nothing named.
 
 RE = LEXICON.expressions("proof")
-# What has more telling words can be said in other words.
-_LONG = 2
 
 
 def is_readable(text: str) -> bool:
@@ -137,7 +135,8 @@ def _without_mention(answer: str, text: str, values: Sequence[str] | Finder) -> 
         return Proof("refuses", "tells nothing")
     if not is_readable(answer) or not is_english(answer):
         return Proof("unclear", "is in a script or language that rules do not read")
-    long = [] if callable(values) else [value for value in values if len(telling_words(value)) > _LONG]
+    # what has more than two telling words may be said in others
+    long = [] if callable(values) else [value for value in values if len(telling_words(value)) > 2]
     if long:
         return Proof("unclear", "may say it in other words", possible=frozenset(long))
     return Proof("asserts", "names none of what could be meant")
@@ -156,7 +155,7 @@ def _usual_value(text: str, named: Sequence[Mention]) -> str:
 
 
 SEVERAL = "names several"
-_FEW_WORDS, _FEW_ITEMS, _FEW_VALUES, _NEAR, _LONG_TALK = 3, 3, 4, 40, 120
+_FEW_WORDS, _FEW_VALUES, _NEAR = 3, 4, 40
 _MOSTLY_IDLE = ("town", "called", "named", "step", "name", "sure", "currently", "present")
 _PLAIN = frozenset(map(word_stem, (*STOP_WORDS, *_MOSTLY_IDLE)))
 
@@ -179,7 +178,7 @@ def _by_shape(  # noqa: C901, PLR0911 - as above
     links = [text[first[1] : second[0]] for first, second in pairwise(spots)]
     if not any(map(str.strip, links)):
         return Proof("unclear", "names two in one", possible=frozenset(values))
-    if len(short_items(text)) > _FEW_ITEMS or all(len(link) < _NEAR and RE.row.fullmatch(link) for link in links):
+    if len(short_items(text)) > 3 or all(len(link) < _NEAR and RE.row.fullmatch(link) for link in links):
         return Proof("hedges", SEVERAL)
     if RE.hedges.search(text):
         return Proof("hedges", "hedges between several")
@@ -187,7 +186,7 @@ def _by_shape(  # noqa: C901, PLR0911 - as above
         return concluded
     if len(values) <= _FEW_VALUES and (kept := _kept_value(text, named)):
         return Proof("asserts", "sets the others aside", kept)
-    if len(values) > _FEW_VALUES or len(plain_words(text)) > _LONG_TALK:
+    if len(values) > _FEW_VALUES or len(plain_words(text)) > 120:
         return Proof("hedges", SEVERAL)
     first, last = min(named, key=lambda one: one.start), max(named, key=lambda one: one.end)
     return Proof("unclear", SEVERAL, possible=frozenset((first.value, last.value)))
@@ -271,8 +270,6 @@ def _kept_value(text: str, named: Sequence[Mention]) -> str:
 
 # --- Values in other forms: in one word or several, in another number, without articles, with a slip.
 
-_LONGEST = 3_000
-
 
 def telling_words(value: str) -> list[str]:
     """Return the words of a value that carry it."""
@@ -282,7 +279,8 @@ def telling_words(value: str) -> list[str]:
 
 def _value_finder(answer: str, values: Sequence[str]) -> Finder:
     """Return what finds values as they are written, or in other forms in a text that has none as it is written."""
-    literal = len(answer) > _LONGEST or bool(find_mentions(normalize_text(answer), values))
+    # to look for other forms takes time with the answer's words and the values'
+    literal = len(answer) > 3_000 or bool(find_mentions(normalize_text(answer), values))
 
     def find(text: str) -> list[Mention]:
         kept = []
@@ -291,15 +289,12 @@ def _value_finder(answer: str, values: Sequence[str]) -> Finder:
             wanted = (RE.sign.findall(one.value[-2:]) or [""])[-1]
             match = RE.sign.match(text, one.end)
             sign = match[0] if match else ""
-            # behind more than a grade, a minus is a dash
-            if sign == wanted or (not wanted and sign == "-" and len(one.value) > _LONGEST_GRADE):
+            # behind what is longer than a grade, a minus is a dash
+            if sign == wanted or (not wanted and sign == "-" and len(one.value) > 2):
                 kept.append(one)
         return kept
 
     return find
-
-
-_LONGEST_GRADE = 2
 
 
 def loose_mentions(text: str, values: Sequence[str]) -> list[Mention]:

@@ -51,8 +51,6 @@ RE = LEXICON.expressions(
     hours="|".join(ONES[1:13]),
 )
 _THOUSANDS = {"k": 1_000, "thousand": 1_000, "million": 1_000_000}
-# Amounts of time so near each other, the larger unit first, are one length: 1 hour and 30 minutes.
-_APART = 24
 
 
 def read_quantities(text: str) -> list[Quantity]:
@@ -66,7 +64,8 @@ def read_quantities(text: str) -> list[Quantity]:
     run: list[Quantity] = []
     for one in ordered:
         scale = MINUTES.get(one.unit)
-        near = bool(run) and one.start - run[-1].start < _APART
+        # near each other, the larger unit first, amounts of time are one length: 1 hour and 30 minutes
+        near = bool(run) and one.start - run[-1].start < 24
         if scale is not None and near and scale < MINUTES[run[-1].unit]:
             run.append(one)
             minutes = sum(part.value * MINUTES[part.unit] for part in run)
@@ -130,10 +129,6 @@ _SCALES = (
     {"mm": 1, "cm": 10, "meter": 1_000, "kilometer": 1_000_000, "inch": 25.4, "foot": 304.8, "yard": 914.4,
      "mile": 1_609_344}, {"kb": 1, "mb": 1_000, "gb": 1_000_000, "tb": 1_000_000_000}, {"mbps": 1, "gbps": 1_000},
 )  # fmt: skip
-_MONTH_MINUTES = 30.44 * 1440
-_HALF_A_DAY = 720
-# A month is 28 to 31 days: lengths that differ by less than this share may be meant alike.
-_ROUGHLY = 0.15
 
 
 def holds_amounts(accepted: Iterable[Iterable[Quantity]], quantities: Sequence[Quantity]) -> bool:
@@ -145,7 +140,8 @@ def is_equal_amount(one: Quantity, other: Quantity) -> bool:
     """Return whether two quantities are the same amount, maybe in other units; a bare number equals any unit's."""
     if one.unit in CLOCKS and other.unit in CLOCKS:
         apart = abs(one.value - other.value)
-        return apart == 0 or (apart == _HALF_A_DAY and "clock?" in (one.unit, other.unit))
+        # half a day apart, where one of them leaves open which half it means
+        return apart == 0 or (apart == 720 and "clock?" in (one.unit, other.unit))
     if {one.unit, other.unit} & set(CLOCKS) and "minutes" in (one.unit, other.unit):  # 18:20 may be minutes and seconds
         clock, length = (one, other) if one.unit in CLOCKS else (other, one)
         return _is_same_number(clock.value / 60, length.value) or _is_same_number(clock.value, length.value)
@@ -188,8 +184,8 @@ def is_rough(one: Quantity, other: Quantity) -> bool:
         first, second = one.value * scale[one.unit], other.value * scale[other.unit]
     else:
         first, second = _about_minutes(one), _about_minutes(other)
-    # nothing is about as long as what has no length
-    return bool(first and second) and abs(first - second) <= _ROUGHLY * max(first, second)
+    # a month is 28 to 31 days, and people round: lengths that differ by less may be meant alike
+    return bool(first and second) and abs(first - second) <= 0.15 * max(first, second)
 
 
 def is_sum(accepted: Iterable[Sequence[Quantity]], parts: Sequence[Quantity]) -> bool:
@@ -205,7 +201,7 @@ def _is_same_number(one: float, other: float) -> bool:
 
 def _about_minutes(one: Quantity) -> float:
     if one.unit in _MONTHS:
-        return one.value * _MONTHS[one.unit] * _MONTH_MINUTES
+        return one.value * _MONTHS[one.unit] * (30.44 * 1440)
     return one.value * _LENGTHS.get(one.unit, 0)
 
 
@@ -257,8 +253,6 @@ def differs_in_sign(text: str, expected: str) -> bool:
 
 # --- Whether two short texts are one value.
 
-_MOST_INITIALS = 6
-
 
 def is_same_value(reply: str, expected: str) -> bool:
     """Return whether an answer is the expected value and nothing else, in whatever form."""
@@ -274,5 +268,5 @@ def is_same_value(reply: str, expected: str) -> bool:
     # the initials of a value are the value: NYC
     short, long = sorted((reply.strip(" ."), expected.strip(" .")), key=len)
     initials = "".join(word[0] for word in re.findall(r"\w+", long))
-    abbreviated = 1 < len(short) <= _MOST_INITIALS and short == initials and initials.isupper()
+    abbreviated = 1 < len(short) <= 6 and short == initials and initials.isupper()
     return all(cores) and (same or abbreviated)

@@ -59,7 +59,7 @@ def only_offers_example(answer: str) -> bool:
 # --- Messages repeated, and lists of everything.
 
 REPEATS = "repeats messages instead of answering"
-_SEVERAL, _SHARE, _MANY = 2, 0.25, 5
+_SEVERAL = 2
 
 
 def recites_messages(reply: str) -> bool:
@@ -78,7 +78,8 @@ def recites_messages(reply: str) -> bool:
         else:
             of_itself = RE.of_itself.search(spoken) and not _of_an_assistant(spoken)
             repeated += bool(of_itself or RE.orders.search(spoken))
-    return repeated >= _MANY or (repeated >= _SEVERAL and repeated >= _SHARE * len(parts))
+    # five are no chance, of a brief reply two are
+    return repeated >= 5 or (repeated >= _SEVERAL and repeated >= 0.25 * len(parts))
 
 
 class ToldReply(str):
@@ -143,20 +144,16 @@ def _of_an_assistant(part: str) -> bool:
     return RE.of_the_user.search(part) is not None or RE.remembers.search(part) is not None
 
 
-_LONG_LIST = 40
-_SHORT_ITEM, _MOSTLY = 3, 0.75
-
-
 def short_items(reply: str) -> list[str]:
     """Return the items of a reply that is hardly more than a list of short ones, as words; [] for any other."""
     items = [" ".join(item) for part in RE.item_end.split(reply) if (item := plain_words(part))]
-    short = [item for item in items if len(item.split()) <= _SHORT_ITEM]
-    return short if len(short) > _MOSTLY * len(items) else []
+    short = [item for item in items if len(item.split()) <= 3]
+    return short if len(short) > 0.75 * len(items) else []
 
 
 def enumerates_everything(reply: str) -> bool:
     """Tell whether a reply is hardly more than a long list: to name everything is to choose nothing."""
-    return len(short_items(reply)) > _LONG_LIST
+    return len(short_items(reply)) > 40
 
 
 def ends_in_a_list(reply: str) -> bool:

@@ -197,12 +197,10 @@ def _without_details(text: str) -> str:
         if RE.thought.search(folded) or RE.tool.search(folded) or (not before.strip() and rest.strip()):
             parts.append(text[at : match.start()])
             at = end + len("</details>")
-        if len(parts) > _MOST_FOLDED:
+        if len(parts) > 20:
             break
     return "".join([*parts, text[at:]])
 
-
-_MOST_FOLDED = 20
 
 # --- Sections under labels.
 
@@ -245,7 +243,6 @@ _NAMES = frozenset(("name", "tool", "tool_name", "function", "action", "recipien
 _ARGUMENTS = frozenset(("arguments", "parameters", "args", "input", "action_input", "kwargs", "tool_input"))
 _REST = frozenset(("id", "type", "call_id", "index", "status", "result", "output", "response"))
 _DECODER = json.JSONDecoder(strict=False)
-_MOST_CALLS = 12
 
 
 def _without_calls(text: str) -> str:
@@ -255,7 +252,8 @@ def _without_calls(text: str) -> str:
     if status and text[status.end() :].strip():
         text = text[status.end() :]
     parts, at = list[str](), 0
-    for match in list(RE.json_call.finditer(text))[:_MOST_CALLS]:
+    # bounded: to decode from each bracket of a text takes quadratic time
+    for match in list(RE.json_call.finditer(text))[:12]:
         start = match.start() + len(match[0]) - len(match[0].lstrip())
         if start < at:
             continue

@@ -33,8 +33,6 @@ STOP_WORDS: Sequence[str] = (
 
 
 _ENGLISH = frozenset(STOP_WORDS) | {"yes", "youve", "hes", "shes", "weve", "theyre", "whats", "youd", "theyve"}
-# So few words are of no language.
-_FEW = 3
 # Letters that people replace by plain ones, though they are not accented forms.
 _LETTERS = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "ð": "d", "æ": "ae", "œ": "oe", "ı": "i", "þ": "th"})
 
@@ -66,7 +64,8 @@ def plain_words(text: str) -> list[str]:
 def is_english(text: str) -> bool:
     """Return whether rules that know English words can read a text: it has a common one, or hardly any words."""
     words = [word for word in plain_words(text) if word.isalpha()]
-    return len(words) <= _FEW or not _ENGLISH.isdisjoint(words)
+    # names and numbers are of no language
+    return len(words) <= 3 or not _ENGLISH.isdisjoint(words)
 
 
 def space_delimited(text: str) -> str:

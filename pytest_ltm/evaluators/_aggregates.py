@@ -34,13 +34,7 @@ if TYPE_CHECKING:
 
 
 NUMBER, ORDER, SET, NAME = "number", "order", "set", "name"
-# A number so near the right one, as a share of it, earns a half.
-_NEAR = 0.1
 RE = LEXICON.expressions("aggregates")
-# An opening of no more words that begins with a number is an answer, whatever follows it: "seven gifts".
-_BRIEF = 4
-# How many of these are looked at, from the last one on.
-_MARKERS = 4
 
 
 class WorksOut(Ruled, Struct, frozen=True):
@@ -87,7 +81,8 @@ def _number_credit(answer: str, expected: Sequence[str], given: Sequence[str]) -
     value = settled_number(answer, {float(one) for one in given if one != expected[0]})
     if value is None:
         return 0.0
-    return 1.0 if value == wanted else 0.5 if abs(value - wanted) <= _NEAR * wanted else 0.0
+    # who nearly counts right knows more than who guesses: within a tenth is worth a half
+    return 1.0 if value == wanted else 0.5 if abs(value - wanted) <= 0.1 * wanted else 0.0
 
 
 def settled_number(answer: str, given: set[float]) -> float | None:
@@ -124,7 +119,8 @@ def _result_mentions(text: str, mentions: Sequence[Mention]) -> Sequence[Mention
     opening = RE.opening.match(text)
     opens = [one for one in mentions if opening and one.start < opening.end()]
     opens = opens if len({one.value for one in opens}) == 1 else []
-    brief = opening is not None and len(plain_words(opening[0])) <= _BRIEF
+    # a brief opening that begins with a number is an answer, whatever follows it: "seven gifts"
+    brief = opening is not None and len(plain_words(opening[0])) <= 4
     if opens and brief and not plain_words(text[: opens[0].start]) and not RE.result_after.match(text[opens[0].end :]):
         return opens
     results = list[Mention]()
@@ -196,7 +192,8 @@ def _set_credit(answer: str, expected: Sequence[str], others: Sequence[str]) -> 
 
 def _concluding_part_of(text: str, find: Callable[[str], Sequence[Mention]]) -> str:
     """Return what a levelled text comes to after it has named some: "so …", "of these …"; all of it, if nothing."""
-    for marker in list(RE.of_these.finditer(text))[: -_MARKERS - 1 : -1]:
+    # the last four at most, the last one first: a flood of them takes no longer
+    for marker in list(RE.of_these.finditer(text))[:-5:-1]:
         if find(text[: marker.start()]) and find(text[marker.end() :]):
             return text[marker.end() :]
     return text

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import string
 from itertools import combinations
 from math import comb, sqrt
 from typing import TYPE_CHECKING
@@ -11,19 +10,18 @@ from typing import TYPE_CHECKING
 from pytest_ltm._language.clauses import phrase_positions
 from pytest_ltm._language.commitment import Mention
 from pytest_ltm._language.proof import prove, telling_words
-from pytest_ltm._language.words import plain_words, word_stem
+from pytest_ltm._language.words import plain_words, strip_punctuation, word_stem
 from pytest_ltm.evaluators._rules import LEXICON
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
 RE = LEXICON.expressions("benchmarks")
-_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def squad_text(text: str) -> str:
     """Return a text without case, punctuation, articles and further spaces (Rajpurkar et al., EMNLP 2016: SQuAD)."""
-    return " ".join(RE.articles.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+    return " ".join(RE.articles.sub(" ", strip_punctuation(text)).split())
 
 
 def match_exactly(answer: str, golds: Sequence[str]) -> bool:

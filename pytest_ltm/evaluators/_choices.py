@@ -109,9 +109,6 @@ class NamesUser(Ruled, Struct, frozen=True):
 
 # --- Chapter Break: the answer picks the option that fits.
 
-# int() takes quadratic time, and no story has so many endings
-_LONGEST_NUMBER = 9
-
 
 class PicksOption(Ruled, Struct, frozen=True):
     """Full marks if the last answer settles on the right option.
@@ -142,7 +139,8 @@ class PicksOption(Ruled, Struct, frozen=True):
 
 
 def _whole_number(digits: str) -> int:
-    return int(digits) if len(digits) <= _LONGEST_NUMBER else -1
+    # int() takes quadratic time, and no story has so many endings
+    return int(digits) if len(digits) <= 9 else -1
 
 
 _INDENT = 12
@@ -228,7 +226,8 @@ class AnswersWord(Ruled, Struct, frozen=True):
             for at in range(3, len(together) - 2) if " " not in name else ():
                 spots += phrase_positions(text, f"{together[:at]} {together[at:]}")
             mentions += [Mention(*spot, name) for spot in spots]
-        mentions = sorted(mentions, key=lambda one: one.start)[-_MOST:]
+        # the last ones settle it; each is compared with all others, so that more would take too long
+        mentions = sorted(mentions, key=lambda one: one.start)[-120:]
         kept: list[Mention] = []
         for one in mentions:
             around = (other for other in mentions if other.start <= one.start and one.end <= other.end)
@@ -238,7 +237,3 @@ class AnswersWord(Ruled, Struct, frozen=True):
             if not really and all(other.value == one.value for other in around):
                 kept.append(one)
         return kept
-
-
-# So many mentions, the last ones, are looked at: the time is linear.
-_MOST = 120

@@ -98,10 +98,6 @@ class QuoteAtReply(Ruled, Struct, frozen=True):
 
 RE = LEXICON.expressions("instructions")
 _FULL = {"'m": " am", "'s": " is", "'re": " are", "'ve": " have", "'ll": " will", "'d": " would", "n't": " not"}
-_PUBLISHED_ROUGE = 0.75
-_NEAR = 0.93
-# The share of the sentence's own words that an answer must have before a judge is asked about it.
-_WORTH_COMPARING = 0.7
 
 
 class SaysAtEachTrigger(Ruled, Struct, frozen=True):
@@ -141,9 +137,9 @@ class SaysAtEachTrigger(Ruled, Struct, frozen=True):
         parts: list[RuleCheck] = []
         published: list[bool] = []
         for n, answer in enumerate([*answers, *[""] * (self.activations - len(answers))], start=1):
-            # cheap before costly: ROUGE takes time with the product of both lengths
+            # the published threshold; cheap before costly: ROUGE takes time with the product of both lengths
             is_published = not self.follows_own_rules and (
-                literal in strip_punctuation(answer) or rouge_l(self.sentence, answer) > _PUBLISHED_ROUGE
+                literal in strip_punctuation(answer) or rouge_l(self.sentence, answer) > 0.75
             )
             said = is_published or says_sentence(self.sentence, answer)
             nearly = len(wanted & content_stems(answer)) >= _NEARLY * len(wanted)
@@ -170,12 +166,12 @@ def says_sentence(sentence: str, answer: str) -> bool:
     for first in range(max(len(parts) - size + 1, 1)):
         texts = plain_words(" ".join(parts[first : first + size]))
         shared = [at for at, word in enumerate(texts) if word in needed]
-        # most windows have hardly a word of it: they are not worth the time that ROUGE takes
-        if len({texts[at] for at in shared}) < _WORTH_COMPARING * len(needed):
+        # most windows have hardly a word of it: without seven in ten it is not worth the time that ROUGE takes
+        if len({texts[at] for at in shared}) < 0.7 * len(needed):
             continue
         stems = set(map(word_stem, texts))
         complete = all(any(is_misspelt(stem, word) for stem in stems) for word in content_stems(wanted) - stems)
-        if complete and rouge_l(wanted, " ".join(texts[shared[0] : shared[-1] + 1])) > _NEAR:
+        if complete and rouge_l(wanted, " ".join(texts[shared[0] : shared[-1] + 1])) > 0.93:
             return True
     return False
 
@@ -268,8 +264,6 @@ _ORDER_NEAR = 60
 
 # Minutes before and after a due moment in which a reminder is neither late nor early: clocks are told in minutes.
 NEAR = 1.0
-# Characters before a task that may be of its clause.
-_CLAUSE = 80
 
 
 class RemindsInTime(Ruled, Struct, frozen=True):
@@ -343,5 +337,6 @@ def _naming_sentences(reply: str, task: str) -> list[str]:
     named = rf"\b{'[ -]?'.join(map(re.escape, plain_words(task)[-1]))}(?:e?s)?\b"  # also as two words, or several of it
     text = casefold_plain(reply)
     spans = [match.span() for match in re.finditer(named, text)]
-    pairs = ((text_nearby(text, *span), text[max(0, span[0] - _CLAUSE) : span[0]]) for span in spans)
+    # what reminds at once stands in the clause before the task
+    pairs = ((text_nearby(text, *span), text[max(0, span[0] - 80) : span[0]]) for span in spans)
     return [one for one, before in pairs if RE.at_once.search(before) or not RE.no_reminder.search(one)]

@@ -31,9 +31,6 @@ RE = LEXICON.expressions("lists")
 _MOST = 10**9
 # A quantity that equals none: the item is there, how many cannot be told.
 _UNREADABLE = 10**12
-_PAIR = 2
-_ITEM_KEYS = ("item", "name", "product")
-_COUNT_KEYS = ("quantity", "qty", "count", "amount", "number")
 
 
 class ListsItems(Ruled, Struct, frozen=True):
@@ -166,14 +163,14 @@ def _items_of_value(value: Any, depth: int) -> list[Item]:
 def _read_entry(entry: Any) -> Item | None:
     if isinstance(entry, str):
         return _line_item(entry)
-    if isinstance(entry, list) and len(entry) == _PAIR and isinstance(entry[0], str):
+    if isinstance(entry, list) and len(entry) == 2 and isinstance(entry[0], str):
         count = _read_count(entry[1])
         return None if count is None else (entry[0], count)
     if not isinstance(entry, dict):
         return None
     fields = {str(key).lower(): value for key, value in entry.items()}
-    name = next((fields[key] for key in _ITEM_KEYS if isinstance(fields.get(key), str)), None)
-    told = [fields[key] for key in _COUNT_KEYS if key in fields]
+    name = next((fields[key] for key in ("item", "name", "product") if isinstance(fields.get(key), str)), None)
+    told = [fields[key] for key in ("quantity", "qty", "count", "amount", "number") if key in fields]
     counts = [n for value in told if (n := _read_count(value)) is not None]
     unreadable = _UNREADABLE if told else 1
     return None if name is None else (name, counts[0] if counts else unreadable)
@@ -203,9 +200,6 @@ def _read_count(value: Any) -> int | None:
 
 
 # --- Name List: the answer lists all names that the user has gone by, and no others.
-
-# A line of more words is not a name.
-_MOST_WORDS = 4
 
 
 class ListsNames(Ruled, Struct, frozen=True):
@@ -239,8 +233,8 @@ class ListsNames(Ruled, Struct, frozen=True):
         text = last_word(answer, lambda said: bool(_listed_names(said) or self._told(said)))
         given = _listed_names(text)
         lines = [BULLET.sub("", RE.aside.sub("", line)) for line in text.splitlines() if BULLET.match(line)]
-        # several bulleted lines are names where all are short; without any list, prose is read
-        if given is None and len(lines) > 1 and all(0 < len(plain_words(line)) <= _MOST_WORDS for line in lines):
+        # several bulleted lines are names where none has more than four words; without any list, prose is read
+        if given is None and len(lines) > 1 and all(0 < len(plain_words(line)) <= 4 for line in lines):
             given = lines
         keys = {key for name in given or () if (key := " ".join(plain_words(name)))}
         named = [name for name in self.expected if " ".join(plain_words(name)) in keys]
@@ -253,7 +247,9 @@ class ListsNames(Ruled, Struct, frozen=True):
         known = {word for name in self.expected for word in plain_words(name)}
         # in prose only what stands in a row of names is one: any word may have a capital
         row = {" ".join(plain_words(match["name"])) for match in RE.in_a_row.finditer(text)} if told else set()
-        foreign = [name for name in row if name not in _NO_NAMES and not set(name.split()) & known]
+        foreign = [
+            name for name in row if name not in LEXICON.words("lists no names") and not set(name.split()) & known
+        ]
         return self._share(told, len(told) + len(foreign), answer)
 
     def _told(self, text: str) -> list[str]:
@@ -271,9 +267,6 @@ class ListsNames(Ruled, Struct, frozen=True):
             value = len(texts) / max(len(self.expected), given, 1)
         parts = [f"not named: {', '.join(missing)}"] * bool(missing) + [f"{extra} invented"] * bool(extra)
         return self.score(value, "; ".join(parts) or "names all and no others", answer)
-
-
-_NO_NAMES = LEXICON.words("lists no names")
 
 
 def _listed_names(answer: str) -> list[str] | None:

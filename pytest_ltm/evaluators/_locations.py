@@ -207,9 +207,6 @@ class _Legs:
         self.leg, self.parts = Leg(), ""
 
 
-_MOST_TELLINGS = 4
-
-
 class LeadsTo(Ruled, Struct, frozen=True):
     """`current`: the share of legs told as they are, in their order; each leg too many costs one.
 
@@ -383,7 +380,8 @@ def first_telling(legs: Sequence[Leg], start: str, goal: str) -> list[Leg]:
 def _drop_repetition(legs: list[Leg]) -> list[Leg]:
     """Return a route that is told several times in a row once."""
     moves = [(leg.km, leg.way) for leg in legs]
-    for times in range(2, _MOST_TELLINGS + 1):
+    # nobody tells a way more often in one answer
+    for times in range(2, 5):
         size, rest = divmod(len(moves), times)
         if size > 1 and not rest and moves == moves[:size] * times:
             return legs[:size]

@@ -111,7 +111,7 @@ def _recall_part(
         # hardly more than a list, in which it stands among several others: nothing was chosen
         strange = {item for item in short_items(text) if not set(recollection_keys(item)) & known}
         hedged = prove(text, (one.expected,), question=one.question).state == "hedges"
-        idle = len(strange) >= _STRANGE or recites_messages(answer) or ends_in_a_list(answer)
+        idle = len(strange) >= 3 or recites_messages(answer) or ends_in_a_list(answer)
         return RuleCheck(label, answer, ok=not hedged and not idle)
     if not one.question or not is_unsure(text, one):
         return RuleCheck(label, answer, recalled)
@@ -121,9 +121,6 @@ def _recall_part(
     return RuleCheck(label, answer, ok, prompt, (("question", one.question), ("reference", one.expected)))
 
 
-_STRANGE = 3
-
-
 def _claimed_of(answer: str, one: Recollection, others: Sequence[Recollection]) -> str:
     """Return an answer without the sentences that deny the one thing, do not know it, or name it as one of two."""
     text, known = normalize_text(answer), f"{one.question} {one.expected}"
@@ -131,7 +128,7 @@ def _claimed_of(answer: str, one: Recollection, others: Sequence[Recollection]) 
     for start, part in iter_sentences(text):
         spots = [word for word in RE.word.finditer(part) if one.needed & keys_of_word(word[0])]
         where = Mention(start + spots[0].start(), start + spots[-1].end(), "") if spots else None
-        doubted = where is not None and doubt_about(text, where, known=known) in _NO_CLAIM
+        doubted = where is not None and doubt_about(text, where, known=known) in (DENIES, UNKNOWN, OTHERS)
         keys = set(recollection_keys(part)) if where and RE.either.search(part) else set()
         torn = bool(keys) and any(other.needed <= keys for other in others)
         if not (doubted or torn):
@@ -140,12 +137,9 @@ def _claimed_of(answer: str, one: Recollection, others: Sequence[Recollection]) 
 
 
 RE = LEXICON.expressions("recall")
-_NO_CLAIM = (DENIES, UNKNOWN, OTHERS)
 
 
 # --- Instruction Recall: each answer tells the step, its detail or its number.
-
-_LABELS = frozenset(("step", "steps", "number", "no"))
 
 
 class RecallsSteps(Ruled, Struct, frozen=True):
@@ -192,7 +186,11 @@ class RecallsSteps(Ruled, Struct, frozen=True):
             said = list(words_with_digits(plain_words(answer)))
             places = [place for place, word in enumerate(said) if word.isdecimal()]
             near = ((said[at], said[max(at - 1, 0) : at], said[at + 1 : at + 2]) for at in places)
-            labelled = {number for number, before, after in near if _LABELS.intersection(before) or after == ["step"]}
+            labelled = {
+                number
+                for number, before, after in near
+                if {"step", "steps", "number", "no"}.intersection(before) or after == ["step"]
+            }
             only = (labelled or {said[at] for at in places}) == {expected}
             ok = only and prove(answer, numerals).answers(expected) is not False
             return RuleCheck(f"recalls {expected!r}", answer, ok)
@@ -260,8 +258,6 @@ _IDLE = frozenset(map(word_stem, (*STOP_WORDS, "please", "sure", "course", "okay
 _CLEAR = 1.0
 _HINT = 0.5
 _CLEAR_WORDS = 2
-_CLEAR_SHARE = 0.4
-_TELLING_LENGTH = 4
 
 
 class RecallsJoke(Ruled, Struct, frozen=True):
@@ -333,7 +329,8 @@ class RecallsJoke(Ruled, Struct, frozen=True):
         plainly = normalize_text(text)
         for joke in (self.joke, *self.others):
             for start, end in phrase_positions(plainly, joke):
-                before = plainly[max(sentence_start(plainly, max(start - 2, 0)), start - _DENIED_FROM) : start]
+                # bounded, or an answer without any stop would take quadratic time
+                before = plainly[max(sentence_start(plainly, max(start - 2, 0)), start - 200) : start]
                 if RE.denies.search(before):
                     plainly = plainly[: start - len(before)] + " " * (end - start + len(before)) + plainly[end:]
         return " ".join(part for part in split_sentences(plainly) if not RE.denies.match(part.lstrip("\"'*> -")))
@@ -341,8 +338,6 @@ class RecallsJoke(Ruled, Struct, frozen=True):
 
 _JOKES = "jokes/2"
 _LITERAL = 2.0
-# So many characters before a joke may deny it.
-_DENIED_FROM = 200
 
 
 def _joke_strength(joke: str, others: Sequence[str], answer: str, texts: frozenset[str]) -> float:
@@ -355,9 +350,11 @@ def _joke_strength(joke: str, others: Sequence[str], answer: str, texts: frozens
     shared = frozenset[str]().union(*(content_stems(other) for other in others), _TALK)
     own = content_stems(joke) - shared
     hits = len(own & texts)
-    if hits >= _CLEAR_WORDS and hits >= len(own) * _CLEAR_SHARE:
+    # who tells a joke again leaves more than half of its words out
+    if hits >= _CLEAR_WORDS and hits >= len(own) * 0.4:
         return 1.0
-    telling = {word for word in own & texts if len(word) >= _TELLING_LENGTH}
+    # shorter stems are of any talk
+    telling = {word for word in own & texts if len(word) >= 4}
     if hits >= _CLEAR_WORDS:
         return _HINT
     for words in map(plain_words, split_sentences(answer) if telling else ()):
@@ -371,10 +368,6 @@ def _joke_strength(joke: str, others: Sequence[str], answer: str, texts: frozens
 # --- What a question expects, and whether an answer says it in any form of its words and numbers.
 
 _STOP = frozenset(map(word_stem, (*STOP_WORDS, "called", "known", "name", "named", "titled", "used")))
-# Up to so many words an expected answer must be named completely.
-_ALL_OF = 2
-# The share of the words of a longer one.
-_MOST_OF = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -402,7 +395,8 @@ class Recollection:
         numbers = {key for key in self.needed if key.isdecimal()}
         joined = (self.needed.intersection(recollection_keys(part)) for part in RE.and_word.split(self.expected))
         whole = numbers <= texts and all(part & texts for part in joined if part)
-        return whole and self.share(texts) >= (1 if len(self.needed) <= _ALL_OF else _MOST_OF)
+        # of two words both are needed, of more a half: people say the rest in other words
+        return whole and self.share(texts) >= (1 if len(self.needed) <= 2 else 0.5)
 
 
 def is_unsure(answer: str, one: Recollection) -> bool:

@@ -29,7 +29,6 @@ _LOOSE = LEXICON.words("restaurant loose")
 BEVERAGES = LEXICON.words("restaurant beverages")
 DRINK_ADJECTIVES = LEXICON.words("restaurant drink adjectives")
 FILLERS = LEXICON.words("restaurant fillers")
-_DULL = (*FILLERS, *STOP_WORDS, *_LOOSE)
 
 
 class Menu(Struct, frozen=True, dict=True):
@@ -94,13 +93,15 @@ class Menu(Struct, frozen=True, dict=True):
     def vocabulary(self) -> frozenset[str]:
         """The stems of all words that make a text sound like a dish."""
         foods = frozenset(map(word_stem, LEXICON.words("restaurant foods")))
-        return foods.union(*(item.stems for item in self.items)).difference(map(word_stem, _DULL))
+        return foods.union(*(item.stems for item in self.items)).difference(
+            map(word_stem, (*FILLERS, *STOP_WORDS, *_LOOSE))
+        )
 
     @cached_property
     def drink_words(self) -> frozenset[str]:
         """The words any of which makes a text name a drink."""
         named = frozenset(plain_words(" ".join(self.drinks)))
-        return (named - DRINK_ADJECTIVES - FILLERS - _NO_DRINKS) | BEVERAGES
+        return (named - DRINK_ADJECTIVES - FILLERS - LEXICON.words("restaurant no drinks")) | BEVERAGES
 
     def is_served(self, drink: str) -> bool:
         """Return whether a drink may be one of the menu: a word that says more than how it is served is in a name."""
@@ -134,7 +135,7 @@ class Menu(Struct, frozen=True, dict=True):
 
         def correct(word: str) -> str:
             names = self.long_words.get(word[0], set())
-            if word in names or word in _NO_SLIPS or word_stem(word) in self.vocabulary:
+            if word in names or word in LEXICON.words("restaurant no slips") or word_stem(word) in self.vocabulary:
                 return word
             within = range(1, _SPELLED - 1)
             # the shortest names that are corrected may lack a letter: with one wrong they are other words
@@ -153,7 +154,7 @@ class Menu(Struct, frozen=True, dict=True):
         stems = frozenset(map(word_stem, before))
         short = [frozenset(map(word_stem, item.names[0])) for item in self.items]
         # a word of many dishes picks none of them: "salad"
-        rare = any(sum(word in name for name in short) <= _RARE for word in stems - self.section_stems)
+        rare = any(sum(word in name for name in short) <= 3 for word in stems - self.section_stems)
         if not rare or stems <= _PREPARED:
             return None
         named = (item for item, name in zip(self.items, short, strict=True) if stems <= name)
@@ -161,9 +162,6 @@ class Menu(Struct, frozen=True, dict=True):
 
 
 _SPELLED = 5
-_NO_SLIPS = frozenset(("place", "taste", "roads", "later", "water"))
-_NO_DRINKS = frozenset(["by", "etc", "selection", "assorted", "fresh", "daily"])
-_RARE = 3
 # How a dish is prepared names none.
 _PREPARED = frozenset(map(word_stem, LEXICON.words("restaurant prepared")))
 
@@ -191,10 +189,6 @@ class Dish(Struct, frozen=True):
 # --- What a guest's reply orders: dishes of the menu, dishes that are not on it, drinks.
 
 _POLITE = (" please", " thank you", " thanks", " plz", " pls", " if i may", " if i might")
-_THAT = frozenset(("that", "it", "those", "this"))
-_ENOUGH_STRANGE = 2
-# Words that say nothing beside an order.
-_SMALL = LEXICON.words("restaurant small")
 
 
 class Order(Struct, frozen=True):
@@ -228,7 +222,13 @@ def read_order(reply: str, menu: Menu) -> Order:
         reading = _Reading(sentence, menu, dishes)
         none = " ".join(sentence)
         # "I will have that, please": what was named last
-        if cued and not reading.dishes and not reading.drinks and _THAT & set(sentence) and mentioned:
+        if (
+            cued
+            and not reading.dishes
+            and not reading.drinks
+            and {"that", "it", "those", "this"} & set(sentence)
+            and mentioned
+        ):
             reading.dishes, reading.drinks, mentioned = mentioned.dishes[:1], mentioned.drinks[:1], None
             reading.strange = _Reading(sentence, menu, reading.dishes).strange
         chosen = RE.chosen.search(none)
@@ -287,11 +287,12 @@ class _Reading:
             self.dishes += called
             strange += [] if called else foods
         sided = RE.sides.search(" ".join(rest)) is not None
-        if strange and (not (known or self.dishes) or sided or len(set(strange)) >= _ENOUGH_STRANGE):
+        if strange and (not (known or self.dishes) or sided or len(set(strange)) >= 2):
             self.strange.append(" ".join(strange))
         drinks = {"|", *(word for drink in self.drinks for word in drink.split())}
         called_stems = frozenset[str]().union(*(item.stems for item in menu.items if item.name in self.dishes))
-        small = FILLERS | DRINK_ADJECTIVES | _SMALL | drinks
+        # words that say nothing beside an order
+        small = FILLERS | DRINK_ADJECTIVES | LEXICON.words("restaurant small") | drinks
         self.bare = all(word in small or word_stem(word) in called_stems for word in rest)
         self.plain = not RE.no_order.search(" ".join(rest))
         # a guest who wavers between two has ordered neither
@@ -312,7 +313,10 @@ class _Reading:
             at += len(name)
             form, last = "".join(sentence[at : at + 1]), "".join(rest[-1:])
             # a soup of that name, or a dish with another food before it, is not the one on the menu
-            if form in _FORMS and word_stem(form) not in item.stems | self.menu.section_stems:
+            if (
+                form in LEXICON.words("restaurant forms")
+                and word_stem(form) not in item.stems | self.menu.section_stems
+            ):
                 dish, noted = f"{item.name} {form}", self.strange
             elif word_stem(last) in self.menu.vocabulary - item.stems and last not in FILLERS:
                 dish, noted = f"{last} {item.name}", self.strange
@@ -361,7 +365,7 @@ def _food_runs(rest: Sequence[str]) -> Iterator[tuple[list[str], bool]]:
     run: list[str] = []
     after_dish = False
     for word in [*rest, "|"]:
-        if word == "|" or (word not in FILLERS and word in _BREAKS):
+        if word == "|" or (word not in FILLERS and word in LEXICON.words("restaurant breaks")):
             yield run, after_dish and bool(_LINKS & set(run[:2]) - {"and"})
             run, after_dish = [], word == "|"
         else:
@@ -369,18 +373,12 @@ def _food_runs(rest: Sequence[str]) -> Iterator[tuple[list[str], bool]]:
     yield run, False
 
 
-_BREAKS = LEXICON.words("restaurant breaks")
-_FORMS = LEXICON.words("restaurant forms")
 _LINKS = LEXICON.words("restaurant links")
 
 STAGES = (
     "orders a drink, as a guest", "orders a dish", "orders another dish", "notices the mix-up", "recalls the drink",
 )  # fmt: skip
 RULE = "restaurant/2"
-
-_IS_MACHINE = "does not play a guest: speaks of being a machine"
-# Words that many drinks have.
-_VAGUE = frozenset(("house", "large", "small", "cold"))
 
 
 class Stage(Struct, frozen=True):
@@ -501,7 +499,10 @@ def recalls_drink(reply: str, drinks: Sequence[str], served: Sequence[str] = ())
     reply = rest if _stems(" ".join(drinks)) & _stems(rest) else text
     none = _stems(reply)
     for drink in drinks:
-        named = {word_stem(word) for word in plain_words(drink) if word not in FILLERS | _VAGUE}
+        # words that many drinks have name none of them
+        named = {
+            word_stem(word) for word in plain_words(drink) if word not in FILLERS | LEXICON.words("restaurant vague")
+        }
         if named and len(named & none) * 3 >= len(named) * 2:
             rivals = [other for other in served if not named <= _stems(other)]
             settled = committed_values(reply, partial(_drinks_in, named=named, rivals=rivals))
@@ -528,7 +529,7 @@ def _drinks_in(text: str, named: set[str], rivals: Sequence[str]) -> list[Mentio
     for word in [*RE.word.finditer(text), None]:
         if word and word_stem(word[0]) in named:
             run.append(word)
-        elif run and (word is None or word[0] not in _WITHIN):
+        elif run and (word is None or word[0] not in ("of", "the", "from", "with", "a", "and", "made")):
             texts = {word_stem(one[0]) for one in run}
             if len(texts) * 3 >= len(named) * 2 or texts & own:
                 mentions.append(Mention(run[0].start(), run[-1].end(), _OWN))
@@ -540,14 +541,11 @@ def _drinks_in(text: str, named: set[str], rivals: Sequence[str]) -> list[Mentio
     return outside
 
 
-_WITHIN = frozenset(("of", "the", "from", "with", "a", "and", "made"))
-
-
 def _out_of_role(reply: str) -> str:
     """Return why a reply is not that of a guest alone, "" if it may be."""
     text = " ".join(plain_words(reply))
     if RE.machine.search(text):
-        return _IS_MACHINE
+        return "does not play a guest: speaks of being a machine"
     if RE.serves.search(text):
         return "does not play a guest: speaks as the waiter"
     speaks = (reply[: match.start()].strip() for match in RE.other_speaker.finditer(reply))

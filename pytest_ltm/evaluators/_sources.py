@@ -28,10 +28,6 @@ USER, AGENT = "user", "agent"
 CERTAIN, GUESS, TAKEN_BACK = "certain", "guess", "taken back"
 
 _GROUPS = {"who said it": (WHO,), "how sure it is": (SURE,), "when it was said": (WHEN, NEXT), "own words": (OWN,)}
-# Questions that name what may be chosen: who always answers alike is right as often as that answer is.
-_CHOICES = (WHO, SURE)
-# Words of a sentence that nobody repeats by chance.
-_LEAST = 5
 RE = LEXICON.expressions("sources")
 
 # --- Whose words they were.
@@ -39,9 +35,6 @@ RE = LEXICON.expressions("sources")
 _ALONE = {"me": AGENT, "i": AGENT, "you": USER}
 
 # --- How sure they were.
-
-# So many characters before a word may deny it.
-_NEAR = 50
 
 
 class KnowsSources(Ruled, Struct, frozen=True):
@@ -90,8 +83,8 @@ class KnowsSources(Ruled, Struct, frozen=True):
         return self.score(sum(earned) / number, ", ".join(told), missed, checks, left_open)
 
     def _earned(self, places: Sequence[int], right: Sequence[bool]) -> float:
-        asked = Counter(self.expected[place] for place in places if self.asked[place] in _CHOICES)
-        # who always answers alike is right that often
+        asked = Counter(self.expected[place] for place in places if self.asked[place] in (WHO, SURE))
+        # these name what may be chosen: who always answers alike is right as often as that answer is
         free = max(asked.values()) if len(asked) > 1 else 0
         return max(sum(right[place] for place in places) - free, 0) / (len(places) - free)
 
@@ -105,8 +98,8 @@ class KnowsSources(Ruled, Struct, frozen=True):
         answer = "".join(one for one in split_sentences(answer_at(answers, place)) if not one.rstrip().endswith("?"))
         own = {" ".join(plain_words(part)) for part in split_sentences(RE.quoted.sub(" ", answer))}
         told = {" ".join(plain_words(part)) for text in self.told for part in split_sentences(text)}
-        # to say a message again, other than in quotation marks, is to say nothing of it
-        if recites_messages(answer) or any(len(part.split()) >= _LEAST for part in own & told):
+        # to say a message again, but in quotation marks, is to say nothing of it: nobody has five words by chance
+        if recites_messages(answer) or any(len(part.split()) >= 5 for part in own & told):
             return False
         if kind == WHEN:
             return prove(answer, day_mentions).answers({day.value for day in day_mentions(normalize_text(expected))})
@@ -171,9 +164,8 @@ def _how_sure(answer: str) -> str:
     """Return how sure an answer says that it is; what was taken back is so, whatever it was before."""
     text = _blank_out(normalize_text(answer), [RE.of_itself])
     kinds = (TAKEN_BACK, RE.taken_back), (GUESS, RE.guess), (CERTAIN, RE.certain)
-    said = [
-        one for one in _kind_mentions(text, kinds) if not RE.never.search(text[max(0, one.start - _NEAR) : one.start])
-    ]
+    # "I never said I was sure": what denies it stands shortly before it
+    said = [one for one in _kind_mentions(text, kinds) if not RE.never.search(text[max(0, one.start - 50) : one.start])]
     levels = {one.value for one in said}
     rest = _blank_out(text, [pattern for _, pattern in kinds])
     shrugs = tells_nothing(rest) or RE.shrugs.match(" ".join(plain_words(text)))

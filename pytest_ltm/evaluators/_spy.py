@@ -91,12 +91,8 @@ class DecodesMessages(Ruled, Struct, frozen=True):
 
 
 def _is_near(one: Mention, other: Mention) -> bool:
-    return abs(one.start - other.start) < _NEAR
-
-
-_NEAR = 120
-# So many mentions of a message, the last ones, are looked at.
-_MOST = 40
+    """Tell whether two mentions are so near each other that one sentence may hold both."""
+    return abs(one.start - other.start) < 120
 
 
 def _one_of_two(text: str, one: Mention, rivals: Iterable[Mention]) -> bool:
@@ -112,7 +108,6 @@ def _one_of_two(text: str, one: Mention, rivals: Iterable[Mention]) -> bool:
 # Other ways to say what has that keyword.
 _ALSO = LEXICON.table("spy also")
 _MONTHS = [*map(str.lower, MONTHS)]
-_YEAR_MONTHS = 12
 
 
 _DAYS = "|".join(sorted(DAYS, key=len, reverse=True)).replace("-", "[- ]")
@@ -132,7 +127,7 @@ def _uniform_dates(text: str) -> str:
 
     def numbered(match: re.Match[str]) -> str:
         one, other = int(match[1]), int(match[2])
-        pairs = [(day, month) for day, month in ((one, other), (other, one)) if 1 <= month <= _YEAR_MONTHS and day]
+        pairs = [(day, month) for day, month in ((one, other), (other, one)) if 1 <= month <= 12 and day]
         return " ".join(f"{day} {_MONTHS[month - 1]}" for day, month in dict.fromkeys(pairs)) or match[0]
 
     text = RE.day_in_words.sub(in_digits, text)
@@ -145,15 +140,12 @@ def _uniform_dates(text: str) -> str:
 def _keyword_mentions(text: str, group: tuple[str, ...]) -> list[Mention]:
     """Return where a dated text has a keyword of a group: apart, together, in the plural, or misspelt by a letter."""
     forms, single = _keyword_forms(group)
-    # a search for three letters is much faster than one for a hundred alternatives
-    told = tuple(form for form in forms if form[:_ROOT].partition(" ")[0] in text)
+    # a search for the first three letters is much faster than one for a hundred alternatives
+    told = tuple(form for form in forms if form[:3].partition(" ")[0] in text)
     mentions = [Mention(*one.span(), group[0]) for one in _forms_pattern(told).finditer(text)] if told else []
     wrong = (one for keyword in single for one in _long_words(text).get(keyword[0], ()) if is_misspelt(one[0], keyword))
-    return sorted({*mentions, *(Mention(*one.span(), group[0]) for one in wrong)}, key=lambda one: one.start)[-_MOST:]
-
-
-_ROOT = 3
-"""Letters: what a text must have if it has a keyword that begins so."""
+    # the last ones settle it: each is compared with the rivals near it
+    return sorted({*mentions, *(Mention(*one.span(), group[0]) for one in wrong)}, key=lambda one: one.start)[-40:]
 
 
 @lru_cache(maxsize=2)
@@ -178,14 +170,11 @@ def _keyword_forms(group: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, 
     names = [" ".join(plain_words(_uniform_dates(normalize_text(keyword)))) for keyword in (*group, *also)]
     forms = set(filter(None, names))
     for name in list(forms):
-        # digits have no plural; a long word may be written as two: "light house"
-        parts = range(3, len(name) - 2) if name.isalpha() and len(name) >= _LONG_WORD else ()
+        # digits have no plural; a word of eight letters or more may be written as two: "light house"
+        parts = range(3, len(name) - 2) if name.isalpha() and len(name) >= 8 else ()
         if not name[-1:].isdigit():
             forms |= {f"{name}s", f"{name}es", f"{name[:-1]}ies", *(f"{name[:at]} {name[at:]}" for at in parts)}
     return tuple(sorted(forms, key=len, reverse=True)), tuple(name for name in names if name.isalpha())
-
-
-_LONG_WORD = 8
 
 
 def _has_exactly(answer: str, keyword: str) -> bool:

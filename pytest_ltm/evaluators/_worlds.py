@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 
 RE = LEXICON.expressions("worlds")
-# A sentence of no more words that names a world, and nothing that is so there, says where the next one is.
-_HEADING = 5
 _AWAY = r"\b(?:outside|beyond|away from)(?: of)?(?: (?:your|the|my|that|its|\w+s))* \w+"
 _REAL = (
     rf"{_AWAY}|\b(?:real(?:ity)?|real-life|irl|actual (?:world|life)|our(?: \w+)? (?:world|universe|planet)|ours|"
@@ -41,8 +39,6 @@ _INVENTED = (
 )
 # So many characters around the name of a world say how it is meant.
 _NEAR = 60
-# So many characters at the end of an answer are read: what it settles on stands there.
-_LONGEST = 20_000
 _INSIDE, _OUTSIDE = "right of invented worlds", "right of the real world"
 
 
@@ -90,7 +86,8 @@ def _says_of_world(answer: str, expected: str, others: Sequence[str], realm: str
     rest = [pattern for frame, pattern in named.items() if frame != realm]
     this, other = (f"{named[realm]}|{_INVENTED}", _REAL) if realm else (_REAL, _INVENTED)
     marks = partial(_world_marks, this=this, other="|".join([other, *rest]))
-    said = answer[-_LONGEST:].replace("_", " ")
+    # what an answer settles on stands at its end: a longer one takes no longer
+    said = answer[-20_000:].replace("_", " ")
     text = write_digits(normalize_text(RE.item.sub("", said) if len(RE.item.findall(said)) > 1 else said))
     for pattern, instead in ((RE.the_animals, "they"), (RE.from_to, "to"), (RE.first, "formerly"), (RE.asks_back, " ")):
         text = pattern.sub(instead, text)
@@ -161,7 +158,8 @@ def _other_world_mentions(text: str, mentions: Sequence[Mention], marks: Sequenc
             yield from _in_sentence(text, span, inside, marks, default=heading)
         else:
             named = _marks_within(marks, *span)
-            heading = named[-1] if named and len(plain_words(sentence)) <= _HEADING else True
+            # a brief sentence that names a world, and nothing that is so there, is a heading: the next one is about it
+            heading = named[-1] if named and len(plain_words(sentence)) <= 5 else True
 
 
 def _in_sentence(

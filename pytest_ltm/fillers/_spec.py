@@ -43,13 +43,8 @@ VERSION = 4
 BANDS = ((0.12, 8, 11), (0.76, 14, 45), (0.07, 45, 180), (0.05, 500, 2500))
 # The bands of `letters`: a gap takes as few messages as the agent's limit allows.
 LETTERS = ((1.0, 10**6, 10**6),)
-# The share of sentences that are a fact.
-_TRIVIA = 0.06
-# So few tokens are not left for another exchange.
-_LEAST = 14
 # What stands between the sentences of a page: prose, mostly.
 _JOINS = (" ", " ", " ", "\n", "\n\n")
-_PAGE = 220
 _CHOICE = re.compile(r"\[([^][]*)\]")
 _SLOT = re.compile(r"\{(\w+)\}")
 
@@ -82,15 +77,16 @@ class TalkFiller:
         """
         [(_, least, most)] = self._rng.choices(self._bands, [share for share, *_ in self._bands])
         size = round(exp(self._rng.uniform(log(least), log(most))))
-        if size > tokens - _LEAST:
+        # too few would be left for another exchange: this one takes them all
+        if size > tokens - 14:
             size = tokens
         reply = self._rng.choice(read_templates()["remarks"])
         cost = self._counter.count(reply)
         sentences, _ = self._deck.take_facts(Room(size, max_message_tokens).reduce_by(FactTokens(0, cost)))
         while sentences:
             length = sum(map(len, sentences))
-            # a page has paragraphs, by its length: chance is drawn for its sentences alone
-            message = (_JOINS[length % len(_JOINS)] if length >= _PAGE else " ").join(sentences)
+            # what is as long as a page has paragraphs, by its length: chance is drawn for its sentences alone
+            message = (_JOINS[length % len(_JOINS)] if length >= 220 else " ").join(sentences)
             size = self._counter.count(message)
             if size <= max_message_tokens:
                 break
@@ -114,7 +110,8 @@ class TalkFiller:
             f"{fact.question} {fact.answer}." for order in orders for fact in map(built_in().facts.__getitem__, order)
         )
         while True:
-            trivia = self._rng.random() < _TRIVIA
+            # in talk a fact is rare: one sentence in sixteen
+            trivia = self._rng.random() < 0.06
             template = self._rng.choice(read_templates()["trivia" if trivia else "sentences"])
             sentence = _sentence(self._rng, template, **({"fact": next(facts)} if trivia else {}))
             cost = max(1, self._counter.count(f" {sentence}"))
@@ -127,8 +124,6 @@ _COMPUTED: Mapping[str, Callable[[int, int], int]] = {
     "difference": lambda a, b: abs(a - b),
     "remainder": mod,
 }
-_FROM, _TO = 111, 171
-"""Numbers that questions are about: no question has two answers, and none is asked twice."""
 
 
 class QuizFiller(TriviaFiller):
@@ -147,8 +142,8 @@ class QuizFiller(TriviaFiller):
 def _language_pool(language: Language) -> Pool:
     facts = [QuizFact(question, answer) for question, answer in language.filler["facts"].items()]
     for kind, forms in language.filler["computed"].items():
-        # of two different numbers: with the same twice, a difference or a remainder is 0 each time
-        pairs = ((form, a, b) for form in forms for a, b in permutations(range(_FROM, _TO), 2))
+        # of two different numbers of three digits: with the same twice, differences and remainders would all be 0
+        pairs = ((form, a, b) for form in forms for a, b in permutations(range(111, 171), 2))
         facts += (QuizFact(form.format(a=a, b=b), str(_COMPUTED[kind](a, b))) for form, a, b in pairs)
     return Pool(facts, f"{language.code} {language.filler['version']}")
 

@@ -33,10 +33,6 @@ if TYPE_CHECKING:
     from pytest_ltm._model.tokens import TokenCounter
 
 
-# How many facts wait to be chosen from, so that a message's last ones can be those that just fit.
-_AHEAD = 64
-
-
 T = TypeVar("T")
 
 
@@ -101,7 +97,8 @@ class Deck(Generic[T]):
             self._ahead.append(next(self._facts))
 
     def _look_ahead(self) -> None:
-        while len(self._ahead) < _AHEAD:
+        # so many wait to be chosen from that a message's last ones can be those that just fit
+        while len(self._ahead) < 64:
             self._ahead.append(next(self._facts))
         self._usual = self._usual or median_low(cost.both for _, cost in self._ahead)
 
@@ -315,12 +312,6 @@ REPLIES = ("Noted.", "I see.", "All right.", "Thank you.", "Good to know.")
 _ASKED = (12, 22)
 # Tokens of a usual answer.
 _ANSWER = 1
-# So few tokens are not left for another exchange.
-_LEAST = 12
-# Tokens that the first fact of a remark may take.
-_ROOM = 16
-# Tokens from which remarks are made of sums, so that shorter facts last longer.
-_PAGE = 100
 
 
 class Frame(NamedTuple):
@@ -362,7 +353,8 @@ class MixedFiller:
         length = round(exp(self._rng.uniform(log(least), log(most))))
         short = self._rng.randint(*_ASKED)
         size = length + (_ANSWER if length <= short else self._reply)
-        if size > tokens - _LEAST:
+        # too few would be left for another exchange: this one takes them all
+        if size > tokens - 12:
             size = tokens
         made = self.make_remark(size, max_message_tokens) if size > short + _ANSWER else None
         fact = None if made else self._questions.take_fact(Room(size, max_message_tokens))
@@ -380,13 +372,15 @@ class MixedFiller:
 
     def make_remark(self, size: int, allowed: int) -> FillerExchange | None:
         """Return a message and its reply of about `size` tokens, with one fact at least; None if there is no room."""
-        fitting = [frame for frame, cost in self._frames.items() if cost + self._reply + _ROOM <= size]
+        # beside the frame and the reply there has to be room for a fact
+        fitting = [frame for frame, cost in self._frames.items() if cost + self._reply + 16 <= size]
         if not fitting:
             return None
         frame = self._rng.choice(fitting)
         cost, reply = self._frames[frame], self._rng.choice(REPLIES)
         room = Room(size, allowed).reduce_by(FactTokens(cost, cost + self._counter.count(reply)))
-        facts, _ = (self._pages if size > _PAGE else self._remarks).take_facts(room)
+        # pages are made of sums, so that the facts, which are fewer, last longer
+        facts, _ = (self._pages if size > 100 else self._remarks).take_facts(room)
         while facts and self._counter.count(_compose_remark(frame, facts)) > allowed:  # where counts do not add up
             facts.pop()
         return FillerExchange(_compose_remark(frame, facts), reply) if facts else None

@@ -49,10 +49,8 @@ if TYPE_CHECKING:
 
 
 RE = LEXICON.expressions("gold")
-_PLURALS = (f"{unit}s" for unit in UNITS)
-_METRICS = frozenset(
-    map(word_stem, (*UNITS, *_PLURALS, *ONES, *TENS, *map(str.lower, MONTHS), *LEXICON.words("gold metrics")))
-)
+_NUMBERS = (*ONES, *TENS, *map(str.lower, MONTHS), *LEXICON.words("gold metrics"))
+_METRICS = frozenset(map(word_stem, (*UNITS, *(f"{unit}s" for unit in UNITS), *_NUMBERS)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +121,6 @@ class Ruling:
 
 
 CANNOT_TELL = Ruling("no", "says that it cannot tell")
-# Reasons for a no that another wording may refute.
-_UNPROVEN = frozenset(("names only a part of it",))
 UNREADABLE = Ruling("unscored", "is in a script that the rules do not read")
 
 
@@ -134,7 +130,8 @@ def proven_ruling(ruling: Ruling, *texts: str) -> Ruling:
         return ruling
     if not all(map(is_readable, texts)):
         return UNREADABLE
-    return Ruling("unscored", ruling.reason) if ruling.reason in _UNPROVEN else ruling
+    # what is left out may stand there in other words
+    return Ruling("unscored", ruling.reason) if ruling.reason == "names only a part of it" else ruling
 
 
 def rule_by_value(gold: str, text: str) -> Ruling | None:
@@ -147,10 +144,6 @@ def rule_by_value(gold: str, text: str) -> Ruling | None:
 HEDGED = LEXICON.expression("gold hedged")
 
 # --- Which of the amounts in an answer are what it answers: of the kind that is asked for, in bold, or the total.
-
-# So many characters before "from 9 to 12" may say that it is a change, not a range.
-_AGO = 30
-_YEARS = range(1900, 2100)
 
 
 def answering_quantities(gold: Gold, question: str, end: str, text: str) -> list[Quantity]:
@@ -229,7 +222,8 @@ def amount_ranges(text: str, pool: Sequence[Quantity]) -> Iterator[tuple[Quantit
     """Yield the two ends of each range, or choice of two, that one of the amounts belongs to."""
     ordered = sorted(read_quantities(text), key=lambda one: one.start)
     for one, other in pairwise(ordered):
-        if (one not in pool and other not in pool) or CHANGED.search(text[max(0, one.start - _AGO) : one.start]):
+        # "it went up from 9 to 12" is a change, not a range
+        if (one not in pool and other not in pool) or CHANGED.search(text[max(0, one.start - 30) : one.start]):
             continue
         between = text[: one.start].endswith("between ")
         if between or (one.end <= other.start and RE.between.fullmatch(text[one.end : other.start])):
@@ -269,7 +263,7 @@ def _is_final(text: str, one: Quantity) -> bool:
 
 
 def _is_year(one: Quantity) -> bool:
-    return not one.unit and one.value in _YEARS
+    return not one.unit and one.value in range(1900, 2100)
 
 
 def _next_stems(text: str, one: Quantity) -> set[str]:
@@ -390,8 +384,6 @@ def _near_miss(gold: Gold, pool: Sequence[Quantity], *, ambiguous: bool, forgivi
 
 # --- Times with their year: all parts that are stated must agree.
 
-_ABOUT_A_WEEK, _MOST_DAYS = 8, 5
-"""A stretch of at most so many days is a week: it is the same if it shares so many days."""
 _PARTS = frozenset(word[:3].lower() for word in (*MONTHS, *DAYS, *LEXICON.words("gold time parts")))
 
 
@@ -440,9 +432,9 @@ def _ruling_on_times(expected: Readings, times: Sequence[Readings], every: Seque
 
 def _fits_within(one: DateRange, expected: Readings) -> bool:
     """Return whether a time lies in the expected one; a week may begin a day or two earlier or later."""
+    # some begin a week on a Sunday, others count it from the day: five shared days are the same week
     return any(
-        one.lies_within(whole) or (max(one.days, whole.days) <= _ABOUT_A_WEEK and one.shared(whole) >= _MOST_DAYS)
-        for whole in expected
+        one.lies_within(whole) or (max(one.days, whole.days) <= 8 and one.shared(whole) >= 5) for whole in expected
     )
 
 

@@ -58,7 +58,7 @@ RE = LEXICON.expressions("rules")
 
 TITLES = frozenset({"mr", "mrs", "ms", "miss", "dr", "prof"})
 _MARKS = " .,\"'*\u201c\u201d"
-_FEW, _SMALL, _PAIR = 3, 4, 2
+_FEW = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +119,6 @@ def _is_name(text: str) -> bool:
 
 
 # --- What an answer says of them.
-
-# A brief answer has at most twice the telling words of the expected one, and so many more.
-_BRIEFLY = 4
-_SENTENCE = 30
 
 
 def in_other_words(gold: str, question: str, text: str, *, full: bool) -> Ruling | None:
@@ -191,7 +187,7 @@ def _partial_ruling(gold: str, things: Sequence[_Thing], question: str, text: st
     """Return the ruling on an answer that has not all words: wrong if it is brief, and what is asked for has a name."""
     names, size = all(one.is_name for one in things), max(len(one.wanted) for one in things)
     left = frozenset[str]().union(*(one.missing_words(text) for one in things))
-    if size > _SMALL or (not names and RE.subjective.search(RE.talked.sub("", question))):
+    if size > 4 or (not names and RE.subjective.search(RE.talked.sub("", question))):
         return None
     alike = any(is_like(one, other) for one in left for other in meaning_keys(text))
     # a word of one text may be made of letters of the other: UK, MSc
@@ -206,8 +202,9 @@ def _partial_ruling(gold: str, things: Sequence[_Thing], question: str, text: st
     strange = frozenset(_unknown_keys(telling_keys(text), gold, question))
     absent = [one for one in things if not one.found(text)]
     nothing = len(absent) == len(things)
-    brief = len(telling_keys(text)) <= 2 * len(telling_keys(gold)) + _BRIEFLY
-    brief |= nothing and size < _FEW and len(plain_words(text)) <= _SENTENCE
+    # what is hardly longer than the expected answer has nothing else to say
+    brief = len(telling_keys(text)) <= 2 * len(telling_keys(gold)) + 4
+    brief |= nothing and size < _FEW and len(plain_words(text)) <= 30
     one_word = names and things[0].wanted[0] not in left  # of a name of several: some people say no more
     wrong = (
         ("names something else", nothing and strange),
@@ -223,7 +220,7 @@ def _is_replaced(thing: _Thing, text: str, strange: AbstractSet[str]) -> bool:
     """Return whether an answer has another word beside one of a thing's two: semi-finals for quarter-finals."""
     mine, theirs = telling_keys(thing.text), meaning_keys(text)
     for place, word in enumerate(mine):
-        if word in theirs and len(mine) == _PAIR:
+        if word in theirs and len(mine) == 2:
             beside = theirs.index(word) + (1 if place == 0 else -1)
             if 0 <= beside < len(theirs) and theirs[beside] in strange:
                 return True
@@ -258,7 +255,7 @@ def abstention_ruling(hypothesis: str, question: str, explained: str) -> Ruling:
 # --- Questions that offer two things: which one an answer names, alone, as the first, or as before the other.
 
 RIGHT, WRONG = Ruling("yes", "names the right one of the two"), Ruling("no", "names the wrong one of the two")
-_SOME, _ANY = 0.5, 0.01
+_SOME = 0.5
 
 
 def options_of(question: str) -> tuple[frozenset[str], frozenset[str]] | None:
@@ -323,7 +320,7 @@ def _is_earlier(right: frozenset[str], wrong: frozenset[str], sentence: str) -> 
             if (ordered := _order_of_pair(right, wrong, before, after, swapped=swapped)) is not None:
                 return ordered
     for clause in RE.clauses.split(sentence):
-        named = _names_one(right, wrong, clause, least=_ANY)
+        named = _names_one(right, wrong, clause, least=0.01)
         if named is not None and (RE.first.search(clause) or RE.last.search(clause)):
             return named if RE.first.search(clause) else not named
     return None
@@ -338,9 +335,6 @@ def _order_of_pair(right: frozenset[str], wrong: frozenset[str], left: str, rest
 
 # --- Answers that should tell several things in an order.
 
-_MOST = 0.25
-_FEWEST, _MOST_ITEMS = 2, 10
-
 
 def order_ruling(gold: Gold, end: str, *, refused: bool) -> Ruling:
     """Return the ruling on an answer that should name things in an order."""
@@ -349,11 +343,12 @@ def order_ruling(gold: Gold, end: str, *, refused: bool) -> Ruling:
     # for each thing of the order the stems that no other has; empty if one has none
     items = [content_stems(part) for part in RE.items.split(normalize_text(gold.texts[0])) if part.strip()]
     keys = [item - frozenset().union(*(other for other in items if other is not item)) for item in items]
-    keys = keys if all(keys) and _FEWEST <= len(keys) <= _MOST_ITEMS else []
+    # one thing has no order, and what seems to be many is a text with commas
+    keys = keys if all(keys) and 2 <= len(keys) <= 10 else []
     segments = [content_stems(part) if part.strip() else frozenset() for part in RE.items.split(normalize_text(end))]
     if not keys or RE.turned.search(normalize_text(end)):
         return Ruling("unscored", "an order of events")
-    places = [[n for n, part in enumerate(segments) if len(key & part) >= _MOST * len(key)] for key in keys]
+    places = [[n for n, part in enumerate(segments) if len(key & part) >= 0.25 * len(key)] for key in keys]
     numbers = [number for number, *others in filter(None, places) if not others]
     if len(set(numbers)) < len(keys):
         return Ruling("unscored", "an order of events, not all of them named")
@@ -366,11 +361,6 @@ def order_ruling(gold: Gold, end: str, *, refused: bool) -> Ruling:
 
 _DOUBTS = Ruling("unscored", "names it, and doubts")
 _FIGURES = Ruling("unscored", "has other figures")
-_PARTLY = Ruling("unscored", "has some of its words")
-# A gold answer of more words is a sentence of its own.
-_LONG = 12
-_NEARLY_ALL, _HARDLY = 0.8, 0.3
-"""Shares of a gold answer's telling words."""
 
 
 def phrase_ruling(  # noqa: PLR0911 - one rule, one line
@@ -392,8 +382,9 @@ def phrase_ruling(  # noqa: PLR0911 - one rule, one line
     if not new:
         return CANNOT_TELL if refused else Ruling("unscored", "no word of it that the question has not")
     share = len(new & content_stems(end)) / len(new)
-    is_sentence = len(plain_words(gold.texts[0])) > _LONG
-    if share >= (_NEARLY_ALL if is_sentence else 1):
+    # what is a sentence of its own need not be said word for word
+    is_sentence = len(plain_words(gold.texts[0])) > 12
+    if share >= (0.8 if is_sentence else 1):
         doubt = doubt_of([_strip_article(gold.texts[0])], question, end)
         return _doubted_ruling("has its words", doubt, gold, unsure=refused)
     ruling = in_other_words(gold.texts[0], question, end, full=True)
@@ -401,11 +392,11 @@ def phrase_ruling(  # noqa: PLR0911 - one rule, one line
         return ruling
     if share == 0 and not is_sentence:
         return _absent_ruling(gold, new, hypothesis, end, refused=refused)
-    if refused and is_sentence and share < _HARDLY:
+    if refused and is_sentence and share < 0.3:
         return CANNOT_TELL
     if not refused and _lists_less(gold.texts[0], hypothesis):
         return Ruling("no", "names some of several names")
-    return _PARTLY
+    return Ruling("unscored", "has some of its words")
 
 
 def other_figures(expected: str, question: str, reply: str) -> bool:

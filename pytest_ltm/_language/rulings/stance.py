@@ -100,8 +100,6 @@ def why_rejected(wordings: Sequence[str], question: str, reply: str) -> str:
 
 # An answer of at most so many characters is taken as a whole.
 SHORT = 400
-# A conclusion has at least so many characters.
-_LEAST = 15
 
 
 def concluding_part(answer: str) -> str:
@@ -115,7 +113,8 @@ def concluding_part(answer: str) -> str:
         return text
     tail = text[-2 * SHORT :]
     marks = [match.start() for match in RE.marks.finditer(tail)]
-    if marks and len(tail) - marks[-1] > _LEAST:
+    # a mark with nothing behind it concludes nothing
+    if marks and len(tail) - marks[-1] > 15:
         return tail[marks[-1] :]
     return " ".join(split_sentences(tail[-SHORT:])[-3:])
 
@@ -168,11 +167,6 @@ def has_negation(text: str) -> bool:
 MANY = "names more"
 # What stands between the items of a list.
 LISTED = re.compile(r",|\n|\band\b|&|\bor\b|\bplus\b")
-# An item of a list has at most so many words.
-_ITEM = 4
-# A text of more words is not a list.
-_LONG = 12
-_MORE_WORDS = 2
 _MONTHS = frozenset(map(str.lower, MONTHS))
 
 
@@ -205,7 +199,8 @@ def doubt_of(wordings: Sequence[str], question: str, end: str) -> str:
 def lists_more(expected: str, question: str, end: str) -> bool:
     """Return whether an answer to which a list is expected lists something else, too, or only a part of it."""
     parts = [content_stems(part) for part in LISTED.split(expected) if part.strip()]
-    if len(parts) < 2 or len(plain_words(expected)) > _LONG:
+    # more words than that are a sentence with commas, not a list
+    if len(parts) < 2 or len(plain_words(expected)) > 12:
         return False
     if RE.only.search(normalize_text(end)) and not RE.only.search(normalize_text(expected)):
         return True
@@ -213,8 +208,8 @@ def lists_more(expected: str, question: str, end: str) -> bool:
     items = [part for part in LISTED.split(RE.asides.sub("", end)) if part.strip()]
     inside = [number for number, part in enumerate(items) if content_stems(part) & frozenset().union(*parts)]
     for part in items[inside[0] : inside[-1] + 2] if inside else []:
-        # a refusal, an amount or a long part between two items is talk, not an item
-        short = 0 < len(plain_words(part)) <= _ITEM and part.strip()[0].isalpha()
+        # a refusal, an amount or a part of five words or more between two items is talk, not an item
+        short = 0 < len(plain_words(part)) <= 4 and part.strip()[0].isalpha()
         is_item = short and not refuses_answer(part) and not read_quantities(part)
         if is_item and known.isdisjoint(content_stems(part)) and not FRAME.issuperset(telling_keys(part)):
             return True
@@ -247,7 +242,7 @@ def _is_of_another(wordings: Sequence[str], question: str, end: str) -> bool:
             with_it.append(len(asked & content_stems(part)))
         elif any(not ordinary.issuperset(plain_words(name)) for name in RE.assertion_name.findall(part)):
             without.append(len(asked & content_stems(part)))
-    return max(without, default=0) >= max(with_it) + _MORE_WORDS
+    return max(without, default=0) >= max(with_it) + 2
 
 
 def _is_at_another_place(wordings: Sequence[str], question: str, end: str) -> bool:
