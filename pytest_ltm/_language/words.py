@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from pytest_ltm._language.patterns import lazy_pattern
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Iterable, Sequence
 
 
@@ -71,11 +70,6 @@ def is_english(text: str) -> bool:
 def space_delimited(text: str) -> str:
     """Return the words of a text with one space before, between and after, for `has_phrase`."""
     return f" {' '.join(plain_words(text))} "
-
-
-def phrase_pattern(*alternatives: str) -> re.Pattern[str]:
-    """Return a pattern for any of the alternatives (regular expressions), at the bounds of words."""
-    return lazy_pattern(rf"\b(?:{'|'.join(alternatives)})\b")
 
 
 def has_phrase(joined_text: str, phrase: str) -> bool:

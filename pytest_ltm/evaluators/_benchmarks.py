@@ -70,11 +70,6 @@ def recall_at(ranked: Sequence[str], golds: Collection[str], k: int) -> float:
     return sum(squad_text(gold) in first for gold in golds) / max(len(golds), 1)
 
 
-def item_f1(said: int, wanted: int, shared: int) -> float:
-    """Return the F1 of two sets by their sizes (van Rijsbergen, Information Retrieval, 1979)."""
-    return 2 * shared / (said + wanted) if shared else 0.0
-
-
 def kendall_tau_b(one: Sequence[float], other: Sequence[float]) -> float:
     """Return Kendall's tau-b of two rankings of the same items (Kendall, Biometrika 33, 1945); 0 where all are tied."""
     pairs = [(one[j] - one[i], other[j] - other[i]) for i, j in combinations(range(len(one)), 2)]
@@ -91,7 +86,8 @@ def order_score(lines: Sequence[int | None], items: int) -> float:
     is neither right nor wrong: only F1 counts.
     """
     named = list(dict.fromkeys(item for item in lines if item is not None))
-    f1 = item_f1(len(lines), items, len(named))
+    # the F1 of two sets by their sizes (van Rijsbergen, Information Retrieval, 1979)
+    f1 = 2 * len(named) / (len(lines) + items) if named else 0.0
     tau = kendall_tau_b(range(len(named)), named) if len(named) > 1 else 1.0
     return (tau + 1) / 2 * f1
 

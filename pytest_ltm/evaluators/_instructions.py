@@ -307,7 +307,8 @@ class RemindsInTime(Ruled, Struct, frozen=True):
                 cued = (RE.cue.search(one) or wording in " ".join(plain_words(one)) for one in texts)
                 if texts and (n not in self.elsewhere or any(cued)):
                     named.add(n)
-                    reminded |= {n} if reminds_of_task(answer_at(answers, n), task) else set()
+                    # what the user only announced, or asked about, reminds of nothing
+                    reminded |= {n} if any(not RE.of_the_user.search(one) for one in texts) else set()
             right: set[int] = set()
             for number, due in enumerate(self.due[place], start=1):
                 # the first reply of a minute later or more is the last one in time
@@ -325,11 +326,6 @@ class RemindsInTime(Ruled, Struct, frozen=True):
         in_time, at_peace = (sum(check.ok for check in checks) for checks in (hits, clean))
         reason = f"{in_time} of {len(hits)} reminders in time, {at_peace} of {len(clean)} tasks at no other time"
         return self.score(in_time / len(hits) * at_peace / len(clean), reason, missed, [*hits, *clean])
-
-
-def reminds_of_task(reply: str, task: str) -> bool:
-    """Return whether a reply reminds of a task: names it by its last word, and neither announces it nor asks for it."""
-    return any(not RE.of_the_user.search(said) for said in _naming_sentences(reply, task))
 
 
 def _naming_sentences(reply: str, task: str) -> list[str]:

@@ -332,7 +332,7 @@ def _split_tellings(legs: Sequence[Leg], places: Sequence[str]) -> list[list[Leg
         if tellings[-1] and (leg.origin == start or again):
             tellings.append([])
         tellings[-1].append(leg)
-    return [once for telling in tellings if (once := _drop_repetition(_trim_legs(telling)))]
+    return [once for telling in tellings if (once := _drop_repetition(telling))]
 
 
 def _legs_of_json(answer: str) -> list[Leg]:
@@ -367,18 +367,20 @@ def first_telling(legs: Sequence[Leg], start: str, goal: str) -> list[Leg]:
     A telling begins where a leg leaves the start; what has neither distance nor direction worth walking at the very
     end of a telling is dropped.
     """
-    tellings: list[list[Leg]] = [[]]
+    telling: list[Leg] = []
     for leg in legs:
-        if leg.origin == start and tellings[-1]:
-            tellings.append([])
-        tellings[-1].append(leg)
+        if leg.origin == start:
+            telling = []
+        telling.append(leg)
         if leg.goal == goal:
-            return _drop_repetition(_trim_legs(tellings[-1]))
-    return _drop_repetition(_trim_legs(tellings[-1]))
+            break
+    return _drop_repetition(telling)
 
 
-def _drop_repetition(legs: list[Leg]) -> list[Leg]:
-    """Return a route that is told several times in a row once."""
+def _drop_repetition(telling: Sequence[Leg]) -> list[Leg]:
+    """Return a route once that is told several times in a row, without what cannot be walked at its end."""
+    whole = [n for n, leg in enumerate(telling) if leg.whole]
+    legs = [leg for leg in telling[: whole[-1] + 1 if whole else 0] if leg.whole or leg.way is not None]
     moves = [(leg.km, leg.way) for leg in legs]
     # nobody tells a way more often in one answer
     for times in range(2, 5):
@@ -386,12 +388,6 @@ def _drop_repetition(legs: list[Leg]) -> list[Leg]:
         if size > 1 and not rest and moves == moves[:size] * times:
             return legs[:size]
     return legs
-
-
-def _trim_legs(legs: Sequence[Leg]) -> list[Leg]:
-    whole = [n for n, leg in enumerate(legs) if leg.whole]
-    kept = legs[: whole[-1] + 1] if whole else []
-    return [leg for leg in kept if leg.whole or leg.way is not None]
 
 
 def _legs_text(legs: Sequence[Leg]) -> str:

@@ -113,7 +113,9 @@ def _recall_part(
         hedged = prove(text, (one.expected,), question=one.question).state == "hedges"
         idle = len(strange) >= 3 or recites_messages(answer) or ends_in_a_list(answer)
         return RuleCheck(label, answer, ok=not hedged and not idle)
-    if not one.question or not is_unsure(text, one):
+    told = frozenset(recollection_keys(text))
+    # what has no words but the question's, or all that are expected, cannot say it in others
+    if not one.question or one.in_full(told) or told <= frozenset(recollection_keys(one.question)):
         return RuleCheck(label, answer, recalled)
     proof = prove(text, (one.expected,), question=one.question)
     ok = proof.answers(one.expected)
@@ -397,12 +399,6 @@ class Recollection:
         whole = numbers <= texts and all(part & texts for part in joined if part)
         # of two words both are needed, of more a half: people say the rest in other words
         return whole and self.share(texts) >= (1 if len(self.needed) <= 2 else 0.5)
-
-
-def is_unsure(answer: str, one: Recollection) -> bool:
-    """Tell whether an answer may say in other words what it does not say in those expected, nor in the question's."""
-    told = frozenset(recollection_keys(answer))
-    return not one.in_full(told) and not told <= frozenset(recollection_keys(one.question))
 
 
 def is_recalled(answer: str, one: Recollection, others: Iterable[Recollection]) -> bool:

@@ -95,11 +95,6 @@ def ordinal_number(number: int) -> str:
     return f"{number}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(last, 'th') }"
 
 
-def primes_below(below: int) -> list[int]:
-    """Return the primes below a limit, in order."""
-    return [n for n in range(2, below) if _smallest_factor(n) == n]
-
-
 def _smallest_factor(n: int) -> int:
     return next((d for d in range(2, isqrt(n) + 1) if n % d == 0), n)
 
@@ -155,7 +150,7 @@ def _divisor_facts() -> Iterator[tuple[str, object]]:
 
 
 def _sequence_facts() -> Iterator[tuple[str, object]]:
-    for i, prime in enumerate(primes_below(1000), start=1):
+    for i, prime in enumerate((n for n in range(2, 1000) if _smallest_factor(n) == n), start=1):
         yield f"What is the {ordinal_number(i)} prime number?", prime
     for n in range(5, 155):
         yield f"What is the sum of all whole numbers from 1 to {n}?", n * (n + 1) // 2
