@@ -75,34 +75,28 @@ class DecodesMessages(Ruled, Struct, frozen=True):
         known = [spot for group in self.expected for spot in by_group[group]]
         rivals = [*known, *(spot for group in self.others for spot in by_group[group])]
         claimed: dict[str, None] = {}
+
+        def gaps(one: Mention, others: Iterable[Mention]) -> list[str]:
+            """Return what stands between a keyword and others so near that one sentence may hold both."""
+            near = (other for other in others if abs(one.start - other.start) < 120)
+            return [text[min(one.end, other.end) : max(one.start, other.start)] for other in near]
+
         for group in groups:
-            held: list[Mention] = []
             for one in by_group[group]:
                 before, _ = clause_around(text, one.start, one.end)
                 denied = RE.not_word.search(before) or RE.untold.search(before) or is_retracted(text, one)
-                near = (other for other in known if group not in self.expected and _is_near(one, other))
-                gaps = (text[min(one.end, other.end) : max(one.start, other.start)] for other in near)
                 # a keyword of no message beside one that was sent is a detail of that: "at dawn, by boat"
-                if not denied and not any(RE.beside.fullmatch(f"{gap} ") for gap in gaps):
-                    held.append(one)
-            if held and not all(_one_of_two(text, one, rivals) for one in held):
-                claimed[group[0]] = None
+                detail = group not in self.expected and any(RE.beside.fullmatch(f"{gap} ") for gap in gaps(one, known))
+                # of two answers neither counts; other words for the same are no second one: "a pick or a skeleton key"
+                torn = is_alternative(text, one) and (
+                    RE.torn.search(sentence_around(text, one.start, one.end))
+                    or any(
+                        map(RE.or_word.fullmatch, gaps(one, (other for other in rivals if other.value != one.value)))
+                    )
+                )
+                if not (denied or detail or torn):
+                    claimed[group[0]] = None
         return claimed
-
-
-def _is_near(one: Mention, other: Mention) -> bool:
-    """Tell whether two mentions are so near each other that one sentence may hold both."""
-    return abs(one.start - other.start) < 120
-
-
-def _one_of_two(text: str, one: Mention, rivals: Iterable[Mention]) -> bool:
-    """Tell whether a keyword is one of two answers; other words for the same are none: "a pick or a skeleton key"."""
-    if not is_alternative(text, one):
-        return False
-    near = [other for other in rivals if other.value != one.value and _is_near(one, other)]
-    links = (text[min(one.end, other.end) : max(one.start, other.start)] for other in near)
-    torn = RE.torn.search(sentence_around(text, one.start, one.end)) is not None
-    return torn or any(map(RE.or_word.fullmatch, links))
 
 
 # Other ways to say what has that keyword.
