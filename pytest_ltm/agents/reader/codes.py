@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_ltm.agents.reader.notes import WORDS, IncomingTurn, Patterns, ReaderNotebook, Topic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
 
 _RE = Patterns("codes")
@@ -38,19 +38,15 @@ class Secrets:
         rest = text[greeting.end() :]
         if greeting["day"]:
             return _answer_secret(greeting["who"], _day_of_year(greeting["day"]), rest, notes)
-        return _note_secret(greeting["who"], rest, turn, notes)
-
-
-def _note_secret(who: str, text: str, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-    for number, (told, _) in enumerate(_THINGS):
-        if match := told.search(text):
-            until, friend = _RE.until.search(text), _RE.friend.search(text, match.end())
-            secret = {
-                "thing": number, "owner": who, "value": match[1], "open": _RE.kept.search(text) is None,
-                "friend": friend[1] if friend else "", "until": _day_of_year(until[1]) if until else 0,
-            }  # fmt: skip
-            return notes.add(turn, _TOLD, secret)
-    return None
+        for number, (told, _) in enumerate(_THINGS):
+            if match := told.search(rest):
+                until, friend = _RE.until.search(rest), _RE.friend.search(rest, match.end())
+                secret = {
+                    "thing": number, "owner": greeting["who"], "value": match[1], "open": not _RE.kept.search(rest),
+                    "friend": friend[1] if friend else "", "until": _day_of_year(until[1]) if until else 0,
+                }  # fmt: skip
+                return notes.add(turn, _TOLD, secret)
+        return None
 
 
 def _answer_secret(who: str, day: int, text: str, notes: ReaderNotebook) -> str | None:
@@ -85,7 +81,10 @@ class Languages(Topic, kinds=("example", "kin"), about=_RE.about_languages, forg
         if named is None or not quoted:
             return None
         if len(quoted) == 1:
-            return _answer_phrase(quoted[0], named["name"], notes)
+            language, known = named["name"], notes.contents("example")
+            kin = [note.content for note in notes.visible("kin") if language in note.content]
+            related = {language, *(name for names in kin for name in names)}
+            return _build_form(quoted[0], language, [one for one in known if one[0] in related]) if known else None
         pairs = [sorted(pair, key=_WORDS, reverse=True) for pair in zip(quoted[::2], quoted[1::2], strict=False)]
         if any(_WORDS(form) or not _WORDS(gloss) for gloss, form in pairs):
             return None
@@ -100,13 +99,6 @@ class Languages(Topic, kinds=("example", "kin"), about=_RE.about_languages, forg
 _WORDS = methodcaller("count", " ")
 
 
-def _answer_phrase(gloss: str, language: str, notes: ReaderNotebook) -> str | None:
-    examples = notes.contents("example")
-    kin = [note.content for note in notes.visible("kin") if language in note.content]
-    related = {language, *(name for names in kin for name in names)}
-    return _build_form(gloss, language, [one for one in examples if one[0] in related]) if examples else None
-
-
 class _Phrase(NamedTuple):
     language: str
     noun: str
@@ -117,30 +109,25 @@ class _Phrase(NamedTuple):
 def _build_form(gloss: str, language: str, known: Sequence[Sequence[str]]) -> str:
     """Return the form of a phrase, from examples (language, phrase, form) of languages that are built alike."""
     forms = {_parse_phrase(name, one): form for name, one, form in known}
-    asked, parts = _parse_phrase(language, gloss), _affixes_of(forms)
+    asked, parts = _parse_phrase(language, gloss), dict[str, tuple[str, str]]()
+    for phrase, form in forms.items():
+        # The beginning or the ending that says a thing is what its example has beside the bare word.
+        root = forms.get(phrase._replace(said=frozenset()))
+        if root is not None and len(phrase.said) == 1 and root in form:
+            before, _, after = form.partition(root)
+            parts[next(iter(phrase.said))] = before, after
     root = forms.get(asked._replace(said=frozenset()))
     if root is None or not asked.said <= parts.keys():
         return "I don't know: you have not told me that."
     shown = [form for phrase, form in forms.items() if phrase.said >= asked.said]
-    before, after = ([parts[one][side] for one in sorted(asked.said) if parts[one][side]] for side in (0, 1))
-    return f"{_order_affixes(before, shown)}{root}{_order_affixes(after, shown)}"
+    sides = ([parts[one][side] for one in sorted(asked.said) if parts[one][side]] for side in (0, 1))
+    return root.join(_order_affixes(affixes, shown) for affixes in sides)
 
 
 def _parse_phrase(language: str, gloss: str) -> _Phrase:
     *others, noun = gloss.split()
     plural = {"s"} if noun.endswith("s") else set()
     return _Phrase(language, noun.removesuffix("s"), frozenset({*others} - {"the"} | plural))
-
-
-def _affixes_of(forms: Mapping[_Phrase, str]) -> dict[str, tuple[str, str]]:
-    """Return the beginning or the ending that says each thing: what its example has beside the bare word."""
-    entries = {}
-    for phrase, form in forms.items():
-        root = forms.get(phrase._replace(said=frozenset()))
-        if root is not None and len(phrase.said) == 1 and root in form:
-            before, _, after = form.partition(root)
-            entries[next(iter(phrase.said))] = (before, after)
-    return entries
 
 
 def _order_affixes(affixes: Sequence[str], shown: Iterable[str]) -> str:
@@ -191,16 +178,10 @@ def _code_of(owner: str, thing: str, known: Sequence[Sequence[Sequence[Sequence[
 def _is_same_thing(one: Sequence[str], other: Sequence[str]) -> bool:
     """Return whether two are the same thing: what follows its name may be taken for a part of it."""
     (owner, thing), (whose, what) = one, other
-    first, second = thing.split(), what.split()
-    return _named_alike(owner, whose) and (
-        first == second or _is_short_form(first, second) or _is_short_form(second, first)
-    )
-
-
-def _named_alike(one: str, other: str) -> bool:
-    """Return whether two names mean one person: of a family several may have codes, and some are called by it alone."""
-    first, second = one.split(), other.split()
-    return first[-1] == second[-1] and (first == second or len(first) != len(second))
+    first, second, names, others = thing.split(), what.split(), owner.split(), whose.split()
+    # Of a family several may have codes, and some are called by its name alone.
+    is_named_alike = names[-1] == others[-1] and (names == others or len(names) != len(others))
+    return is_named_alike and (first == second or _is_short_form(first, second) or _is_short_form(second, first))
 
 
 def _is_short_form(name: Sequence[str], longer: Sequence[str]) -> bool:

@@ -88,36 +88,31 @@ class KeyValuePairs(Topic, kinds=("entry",), about=_RE.about_key_value_pairs, fo
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a whole register, or do what one says of an entry."""
         match = _RE.register.search(turn.text) if len(turn.text) <= _LARGEST else None
-        return _register_entry(match[0], turn, notes) if match else super().respond(turn, notes)
+        if match is None:
+            return super().respond(turn, notes)
+        try:
+            pairs = json.loads(match[0])
+        except ValueError:
+            return None
+        for key, value in pairs.items():
+            notes.add(turn, "entry", [key, value])
+        return "Noted."
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note an entry, or follow the entries that can still be seen."""
         if entry := _RE.entry.fullmatch(turn.text.lower()):
             return notes.add(turn, "entry", entry.groups())
         asked = _RE.asked.search(turn.text.lower())
-        return _follow_codes(asked[1], notes) if asked else None
-
-
-def _register_entry(register: str, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-    try:
-        pairs = json.loads(register)
-    except ValueError:
-        return None
-    for key, value in pairs.items():
-        notes.add(turn, "entry", [key, value])
-    return "Noted."
-
-
-def _follow_codes(key: str, notes: ReaderNotebook) -> str:
-    """Return the code at which the way from a key ends; every entry is followed once at most."""
-    entries: dict[str, str] = {}
-    for note in notes.visible("entry"):
-        entries.setdefault(*note.content)
-    code = entries.pop(key, None)
-    # Taken out as it goes: a register may lead in a circle.
-    while code in entries:
-        code = entries.pop(code)
-    return code or "I do not know."
+        if asked is None:
+            return None
+        entries: dict[str, str] = {}
+        for note in notes.visible("entry"):
+            entries.setdefault(*note.content)
+        code = entries.pop(asked[1], None)
+        # Taken out as it goes: a register may lead in a circle.
+        while code in entries:
+            code = entries.pop(code)
+        return code or "I do not know."
 
 
 # --- Numbered steps of instructions, and questions about them: by number, by order, or by what they say.
@@ -148,14 +143,10 @@ class InstructionRecall:
         if newest is None:
             return "I do not have those instructions." if framed and "instructions" in framed[0] else None
         question = turn.text[framed.end() :] if framed else turn.text
-        return (
-            _answer_step(question, newest.content) if framed or _question_fits_steps(question, newest.content) else None
-        )
-
-
-def _question_fits_steps(question: str, steps: Sequence[str]) -> bool:
-    asked = note_stems(question)
-    return bool(_RE.of_steps.search(question)) or max(len(asked & note_stems(step)) for step in steps) >= _ENOUGH
+        asked, steps = note_stems(question), newest.content
+        is_about_a_step = framed or _RE.of_steps.search(question)
+        fits = is_about_a_step or max(len(asked & note_stems(step)) for step in steps) >= _ENOUGH
+        return _answer_step(question, steps) if fits else None
 
 
 def _answer_step(question: str, steps: Sequence[str]) -> str:
@@ -263,14 +254,13 @@ class InventedWorlds(
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a rule, or answer a question."""
-        text = turn.text
+        text, named = turn.text, _PLACES.world.search(turn.text)
         if asked := _PLACES.asked.search(text):
             # What is so of a thing in the world that a question names; None if it names none that has
             # rules.
             thing = asked["thing"].lower()
             if _PLACES.real.search(text):
                 return f"{_KNOWN[thing].capitalize()}."
-            named = _PLACES.world.search(text)
             name = (named["world"] or named["name"]) if named else ""
             if not _has_rules(name, notes):
                 return None
@@ -284,7 +274,9 @@ class InventedWorlds(
             value, other = rules.get(thing, ("", ""))
             value = rules.get(other, ("", ""))[0] if other else value
             return f"{value.capitalize()}." if value else "I don't know."
-        world, alike, rule = _told_of(text, notes), _PLACES.alike.search(text), _PLACES.rule.search(text)
+        alike, rule = _PLACES.alike.search(text), _PLACES.rule.search(text)
+        # One that it calls the user's, or one that has rules.
+        world = named and (named["world"] or (_has_rules(named["name"], notes) and named["name"]))
         if not world or not rule:
             return None
         if alike:
@@ -293,14 +285,6 @@ class InventedWorlds(
             value = rule["value"].lower()
             content = [world, rule["thing"].lower(), str(NUMBERS.get(value, value)), ""]
         return notes.add(turn, self.kinds[0], content)
-
-
-def _told_of(text: str, notes: ReaderNotebook) -> str:
-    """Return the world that a message is about: one that it calls the user's, or one that has rules; "" if none."""
-    world = _PLACES.world.search(text)
-    if not world or world["world"]:
-        return world["world"] if world else ""
-    return world["name"] if _has_rules(world["name"], notes) else ""
 
 
 def _has_rules(world: str, notes: ReaderNotebook) -> bool:
@@ -319,24 +303,17 @@ class Locations(Topic, kinds=("place",), forgets=_PLACES.forgets_locations):
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a place, or tell the way."""
-        return _answer_route(turn.text, notes) or _note_legs(turn, notes)
-
-
-def _note_legs(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-    if match := first_match(_RELATIVE, turn.text.strip()):
-        before, place = _strip_article(match["before"]), _strip_article(match["place"])
-        return notes.add(turn, "place", (before, int(match["km"]), match["way"].lower(), place))
-    if leg := _told_leg(turn.text):
-        return notes.add(turn, "place", leg)
-    return "Noted." if _PLACES.first.search(turn.text) else None
-
-
-def _told_leg(text: str) -> Leg | None:
-    """Return the leg that a sentence tells; it begins "" where that is the place told before."""
-    far, to, before = _PLACES.leg.search(text), _PLACES.to.search(text), _PLACES.from_town.search(text)
-    if far is None or to is None or not (before or _PLACES.there.search(text)):
-        return None
-    return (before["before"] if before else "", int(far["km"]), far["way"].lower(), to["place"])
+        if route := _answer_route(turn.text, notes):
+            return route
+        if match := first_match(_RELATIVE, turn.text.strip()):
+            before, place = _strip_article(match["before"]), _strip_article(match["place"])
+            return notes.add(turn, "place", (before, int(match["km"]), match["way"].lower(), place))
+        far, to, town = (leg.search(turn.text) for leg in (_PLACES.leg, _PLACES.to, _PLACES.from_town))
+        if far and to and (town or _PLACES.there.search(turn.text)):
+            # "": the place that was told before.
+            leg = (town["before"] if town else "", int(far["km"]), far["way"].lower(), to["place"])
+            return notes.add(turn, "place", leg)
+        return "Noted." if _PLACES.first.search(turn.text) else None
 
 
 def _answer_route(text: str, notes: ReaderNotebook) -> str | None:

@@ -20,6 +20,8 @@ _RE = Patterns("plays")
 
 _EVENTS = _RE.compile_group(WORDS["play"])
 _BELIEF = _RE["belief"]
+# Which of the names in a line is a thing, and which the place where it is afterwards.
+_THINGS = {"moved": (1, 0), "lies": (0, 1), "kept": (1, 2), "moves": (1, 2)}
 
 
 class SallyAnne(Topic, kinds=("play",), forgets=_RE.forgets_sally_anne, forgotten="All right."):
@@ -85,34 +87,21 @@ class _Play:
 
     def add(self, kind: str, names: Sequence[str]) -> None:
         """Play one line."""
-        match kind:
-            case "enters" | "is":
-                self._forget(names[0])
-                if names[1] == self.room:
-                    self.present.append(names[0])
-            case "leaves":
-                self._forget(names[0])
-            case "joins":
-                self.add("enters", (names[1], names[0]))
-            case "gone":
-                self._forget(names[1])
-            case "moved":
-                self.places.setdefault(names[1], []).append(names[0])
-            case "lies":
-                self.places.setdefault(names[0], []).append(names[1])
-            case "kept" | "moves":
-                self.places.setdefault(names[1], []).append(names[2])
-        self._see()
-
-    def _see(self) -> None:
-        """Let who is there know where everything is, and who sees it, too."""
-        for thing, places in self.places.items():
-            for who in self.present:
-                self.known[who, thing] = str(places[-1])
-                self.shared.update({(who, other, thing): str(places[-1]) for other in self.present})
-
-    def _forget(self, who: str) -> None:
-        self.present = [one for one in self.present if one != who]
+        if kind == "joins":
+            kind, names = "enters", (names[1], names[0])
+        if kind in _THINGS:
+            thing, place = _THINGS[kind]
+            self.places.setdefault(names[thing], []).append(names[place])
+        elif kind != "remark":
+            who = names[kind == "gone"]
+            self.present = [one for one in self.present if one != who]
+            if kind in {"enters", "is"} and names[1] == self.room:
+                self.present.append(who)
+        # Who is there knows where everything is, and who sees it, too.
+        for thing_name, places in self.places.items():
+            for one in self.present:
+                self.known[one, thing_name] = str(places[-1])
+                self.shared.update({(one, other, thing_name): str(places[-1]) for other in self.present})
 
 
 def _room_of(lines: Sequence[Sequence[Any]]) -> str:
