@@ -194,7 +194,14 @@ class ChatAgent(TakesTurns):
                 self._used += usage_of(lost, prompt=self._prompt(size), reply=self._model.max_tokens or 0)
             raise
         usage = usage_of(answer.used, prompt=self._prompt(size), reply=self.count_tokens(answer.text))
-        mishaps = self._mishaps(size, answer)
+        # Learned before the message is added, after which the prompt has another size.
+        counted, limit = answer.used.input, self._model.max_tokens
+        happened = {
+            CUT_SILENTLY: counted is not None and not self._history.note_prompt_size(size, counted),
+            LOADED: self._completions.loading > _SOON,
+            f"{CUT_OFF}{'its limit' if limit is None else f'max_tokens={limit}'}": answer.was_cut,
+        }
+        mishaps = tuple(Mishap(what) for what, holds in happened.items() if holds)
         self._history.add(message, size, self._shown.reading(answer.text))
         self._used += usage
         return Reply(answer.text, usage, finish_reason=answer.finish_reason, thoughts=answer.thoughts, mishaps=mishaps)
@@ -252,16 +259,6 @@ class ChatAgent(TakesTurns):
 
     def _noted(self, message: str) -> str:
         return _calls.escape_surrogates(message)
-
-    def _mishaps(self, size: int, answer: _calls.ModelResponse) -> tuple[Mishap, ...]:
-        """Learn what the endpoint counted, and return what should not go unnoticed of this reply."""
-        counted, limit = answer.used.input, self._model.max_tokens
-        happened = {
-            CUT_SILENTLY: counted is not None and not self._history.note_prompt_size(size, counted),
-            LOADED: self._completions.loading > _SOON,
-            f"{CUT_OFF}{'its limit' if limit is None else f'max_tokens={limit}'}": answer.was_cut,
-        }
-        return tuple(Mishap(what) for what, holds in happened.items() if holds)
 
     def _prompt(self, size: int) -> int:
         """Return the estimated tokens of the model in the prompt whose newest message has this size."""

@@ -46,7 +46,12 @@ class JsonPath(Struct, frozen=True):
             elif isinstance(at, list) and step.isdecimal() and int(step) < len(at):
                 at = at[int(step)]
             else:
-                raise LookupError(f"no field {self.text!r}: {_describe_json_value(at, '.'.join(gone))}")
+                where = f"at {'.'.join(gone)!r} there is" if gone else "there is"
+                if isinstance(at, dict):
+                    names = ", ".join(sorted(repr(name) for name in at)[:_NAMES])
+                    raise LookupError(f"no field {self.text!r}: {where} {{{names}}}")
+                kind = _KINDS.get(type(at), "number") + (f" of {len(at)}" if isinstance(at, list) else "")
+                raise LookupError(f"no field {self.text!r}: {where} a {kind}")
             gone.append(step)
         return at
 
@@ -57,14 +62,6 @@ class JsonPath(Struct, frozen=True):
             return {**data, step: value}
         below = data.get(step)
         return {**data, step: JsonPath(rest).written(below if isinstance(below, dict) else {}, value)}
-
-
-def _describe_json_value(value: Any, way: str) -> str:
-    where = f"at {way!r} there is" if way else "there is"
-    if isinstance(value, dict):
-        names = ", ".join(sorted(repr(name) for name in value)[:_NAMES])
-        return f"{where} {{{names}}}"
-    return f"{where} a {_KINDS.get(type(value), 'number')}" + (f" of {len(value)}" if isinstance(value, list) else "")
 
 
 _NAMES = 8
@@ -206,13 +203,11 @@ def _parse_body(field: Field) -> Any:
     return field.json()
 
 
-def _parse_url(field: Field) -> str:
-    return field.text("a URL, or a path on the agent's server")
-
-
 _READERS: Mapping[str, Callable[[Field], Any]] = {
     "body": _parse_body, "headers": _adapt.parse_texts, "timeout": _adapt.parse_seconds,
-    **dict.fromkeys(("reset", "history", "settle", "delete"), _parse_url),
+    **dict.fromkeys(
+        ("reset", "history", "settle", "delete"), lambda field: field.text("a URL, or a path on the agent's server")
+    ),
     "keeps_conversations": Field.boolean, "max_message_tokens": Field.tokens,
 }  # fmt: skip
 

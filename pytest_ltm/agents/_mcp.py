@@ -9,7 +9,7 @@ import os
 import shlex
 import shutil
 import tempfile
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, suppress
 from datetime import datetime
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -129,7 +129,7 @@ _GIVEN = {
     "add_session": ("messages", "at", "session", "user"), "written": ("user",),
 }  # fmt: skip
 _NEEDED = ("add", "search")
-_TEXTS, _TIMES = ("text", "memory", "content", "value"), ("at", "created_at", "timestamp")
+_FIELDS = ("text", "memory", "content", "value"), ("at", "created_at", "timestamp")
 """Fields of a memory that may hold its text and its time, the likeliest first."""
 _TAIL = 300
 
@@ -210,7 +210,18 @@ class Server:
         result = _only_list(self._called("search", {"query": query, "k": k, "user": self._user}))
         if not isinstance(result, list):
             raise AgentFault(f"the MCP tool {self._tools['search'].name!r} returned no list: {str(result)[:_TAIL]!r}")
-        return [_as_memory(one) for one in result]
+        memories = []
+        for one in result:
+            if isinstance(one, dict):
+                # As a store would: `(id, text, score, at)`, without a time where nobody can say when that was.
+                text, at = (next((one[n] for n in names if isinstance(one.get(n), str)), None) for names in _FIELDS)
+                when = None
+                with suppress(ValueError):
+                    when = None if at is None else datetime.fromisoformat(at)
+                memories.append((one.get("id"), text, one.get("score"), when if when and when.tzinfo else None))
+            else:
+                memories.append(one)
+        return memories
 
     def close(self) -> None:
         """End the server."""
@@ -268,19 +279,6 @@ def _json_or_text(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         return text
-
-
-def _as_memory(one: Any) -> Any:
-    """Return a memory as a store would: `(id, text, score, at)` of an object, anything else as it is."""
-    if not isinstance(one, dict):
-        return one
-    text = next((one[name] for name in _TEXTS if isinstance(one.get(name), str)), None)
-    at = next((one[name] for name in _TIMES if isinstance(one.get(name), str)), None)
-    try:
-        when = None if at is None else datetime.fromisoformat(at)
-    except ValueError:
-        when = None
-    return one.get("id"), text, one.get("score"), when if when is None or when.tzinfo else None
 
 
 def make_mcp(argument: str, parameters: Field) -> AgentSource:

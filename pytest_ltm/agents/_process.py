@@ -155,7 +155,13 @@ class LineProcess:
             raise OutOfStep(self.ending()) from None
         except TimeoutError:
             raise OutOfStep(f"gave no answer within {seconds:g} s") from None
-        answer = _parse_answer_line(line)
+        try:
+            answer = json.loads(line)
+        except (ValueError, RecursionError):
+            answer = None
+        if not isinstance(answer, dict):
+            shown = shorten_foreign_text(line.decode("utf-8", "replace"))
+            raise OutOfStep(f"wrote something to stdout that is not a JSON object: {shown}. Let it print to stderr")
         if wanted not in answer and "error" not in answer:
             raise OutOfStep(f"answered without {wanted!r}: {shorten_foreign_text(json.dumps(answer))}")
         return answer
@@ -171,7 +177,10 @@ class LineProcess:
         with contextlib.suppress(subprocess.TimeoutExpired):
             status = self._process.wait(_GRACE)
             self._threads[-1].join(_GRACE)  # what it said last is the most telling
-            return f"ended with status {status}" if status >= 0 else f"was ended by {_signal_name(-status)}"
+            # A real-time signal has a number only.
+            names = {one.value: one.name for one in signal.Signals}
+            named = names.get(-status, f"signal {-status}")
+            return f"ended with status {status}" if status >= 0 else f"was ended by {named}"
         return "closed its stdout"
 
     def last_words(self) -> str:
@@ -215,17 +224,6 @@ class LineProcess:
         lifeline, self._lifeline = self._lifeline, None
         if lifeline is not None:
             os.close(lifeline)
-
-
-def _parse_answer_line(line: bytes) -> dict[str, Any]:
-    try:
-        answer = json.loads(line)
-    except (ValueError, RecursionError):
-        answer = None
-    if isinstance(answer, dict):
-        return answer
-    shown = shorten_foreign_text(line.decode("utf-8", "replace"))
-    raise OutOfStep(f"wrote something to stdout that is not a JSON object: {shown}. Let it print to stderr")
 
 
 def _write_lines(pipe: IO[bytes], lines: queue.SimpleQueue[bytes | None]) -> None:
@@ -287,9 +285,3 @@ class _HeadAndTail:
             gone = self._last.popleft()
             self._held -= len(gone)
             self._lost += len(gone)
-
-
-def _signal_name(number: int) -> str:
-    with contextlib.suppress(ValueError):
-        return signal.Signals(number).name
-    return f"signal {number}"

@@ -253,17 +253,17 @@ def _chat_profile(offer: Offer) -> Profile:
 
 def capabilities_of_class(agent: type) -> frozenset[str]:
     """Return the capabilities that the instances of a class have, as far as the class shows."""
+
+    def has(member: str) -> bool:
+        result = inspect.getattr_static(agent, member, None)
+        return result is True if member == "stateless" else result is not None
+
     return frozenset(
         name
         for name, capability in CAPABILITIES.items()
-        if all(_has_member(agent, member) for member in protocol_members(capability))
+        if all(map(has, protocol_members(capability)))
         and (capability is not SeparatesUsers or takes_user(getattr(agent, "reply", None)))
     )
-
-
-def _has_member(agent: type, member: str) -> bool:
-    result = inspect.getattr_static(agent, member, None)
-    return result is True if member == "stateless" else result is not None
 
 
 def _make_profile(having: frozenset[str], limit: object) -> Profile:

@@ -238,9 +238,15 @@ class AgentApart(Apart):
         except BaseException:  # a time limit: the answer would come when nobody waits for it
             self._kill()
             raise
-        if "error" in answer:
-            raise _remote_fault(answer)
-        return answer
+        if "error" not in answer:
+            return answer
+        raised, told = _remote_cause(answer), answer["fault"]
+        if not told:
+            raise raised
+        # An adapter's own word, as it is.
+        fault = AgentFault(answer["error"], fatal=told["fatal"])
+        fault.refused, fault.usage = told["refused"], None if told["usage"] is None else Usage(**told["usage"])
+        raise fault from raised
 
     def _ended(self, error: OutOfStep) -> str:
         """End the process, and return what it did and said at last."""
@@ -270,16 +276,3 @@ def _remote_cause(answer: Mapping[str, Any]) -> RemoteCause:
     if answer["traceback"]:
         error.__cause__ = Traceback(redact_secrets(f"in the agent's process\n{answer['traceback']}"))
     return error
-
-
-def _remote_fault(answer: Mapping[str, Any]) -> BaseException:
-    """Return what a call of the agent raised there: an adapter's own word as it is."""
-    raised = _remote_cause(answer)
-    if not answer["fault"]:
-        return raised
-    fault = AgentFault(answer["error"], fatal=answer["fault"]["fatal"])
-    fault.refused = answer["fault"]["refused"]
-    usage = answer["fault"]["usage"]
-    fault.usage = None if usage is None else Usage(**usage)
-    fault.__cause__ = raised
-    return fault

@@ -34,7 +34,7 @@ from pytest_ltm.agents._capabilities import accepts_arguments, near_misses, user
 from pytest_ltm.agents._hidden import can_hide_folders, hide_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
 
 # The characters of a traceback that are told: its beginning and its end.
@@ -110,7 +110,11 @@ class _Child:
 
     def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
         answer = next(answer for kind, answer in self._ANSWERS.items() if kind in request)
-        clock = _moved_clock(request["clock"]) if self._jump and "clock" in request else contextlib.nullcontext()
+        clock: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
+        if self._jump and "clock" in request:
+            import time_machine
+
+            clock = time_machine.travel(datetime.fromisoformat(request["clock"]), tick=True)
         with clock, self._errors.collected():
             fields = answer(self, request)
         # Only with what a message or an exchange took: other answers have no field for it.
@@ -193,14 +197,6 @@ def _check_source(source: AgentSource) -> None:
             f"agent {source.spec!r} is {foreign.shown(given)}, made where its module is imported: in a process of its "
             "own (--ltm-agent-process) it would be another one. Name a class or a plain function"
         )
-
-
-@contextlib.contextmanager
-def _moved_clock(now: str) -> Iterator[None]:
-    import time_machine
-
-    with time_machine.travel(datetime.fromisoformat(now), tick=True):
-        yield
 
 
 def _reply_fields(given: object) -> dict[str, Any]:

@@ -111,6 +111,15 @@ class MemorySettings(Struct, frozen=True, kw_only=True):
     draw: int = 0
     """The seed of what is forgotten by chance."""
 
+    @property
+    def longest_prompt(self) -> int:
+        """Tokens of the largest prompt of a reply."""
+        if self.pressure is not None:
+            return self.pressure.at or self.window
+        whole = isinstance(self.recent, int) and self.recent
+        recent = self.window // 2 if whole else round(self.window * self.recent)
+        return min(self.window, self.reading.budget + recent)
+
     def record(self) -> dict[str, Any]:
         """Return the settings as JSON values, as the fingerprint has them."""
         fields: dict[str, Any] = to_record(structs.replace(self, pause=timedelta(0)))
