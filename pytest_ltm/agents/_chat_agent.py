@@ -173,6 +173,9 @@ class ChatAgent(TakesTurns):
         self._history = History(shown.system, token_counter(shown.tokenizer).count)
         self._learned: float | None = None
         self._used = Usage()
+        self._now: datetime | None = None
+        """The time of the next message; None where the model is not told the time."""
+        self._before: datetime | None = None
 
     @property
     def max_message_tokens(self) -> int:
@@ -181,8 +184,10 @@ class ChatAgent(TakesTurns):
 
     def reply(self, message: str) -> Reply:
         """Return the model's reply, having shown it as much of the conversation as fits."""
-        message = self._noted(message)
-        return self._ask(message, self._history.size_of(message))
+        noted = self._noted(message)
+        reply = self._ask(noted, self._history.size_of(noted))
+        self._before = self._now
+        return reply
 
     def _ask(self, message: Content, size: int) -> Reply:
         """Return the reply to a message of this estimated size, and remember both."""
@@ -208,9 +213,9 @@ class ChatAgent(TakesTurns):
 
     def answer_alone(self, message: str) -> Reply:
         """Return the model's reply to a question that it is never shown again, nor what made room for it missed."""
-        held = self._history.held()
+        held, noted = self._history.held(), self._noted(message)
         try:
-            return ChatAgent.reply(self, message)
+            return self._ask(noted, self._history.size_of(noted))
         finally:
             self._history.put_back(held)
 
@@ -219,10 +224,12 @@ class ChatAgent(TakesTurns):
         message = self._noted(message)
         self._history.add(message, self._history.size_of(message), _calls.escape_surrogates(self._shown.reading(reply)))
         self._fit(0)
+        self._before = self._now
 
     def reset(self) -> None:
         """Forget the conversation; what is known of the model stays."""
         self._history.clear()
+        self._now = self._before = None
 
     def save(self) -> bytes:
         """Return all state as JSON: what is still shown, and what was learned of the model."""
@@ -234,7 +241,11 @@ class ChatAgent(TakesTurns):
         if kept.get("version") != VERSION:
             version = kept.get("version")
             raise AgentError(f"this state was saved by version {version!r} of the chat agent, not {VERSION}")
-        self._restore(kept)
+        self._learned = kept["learned"]
+        self._used = Usage(**dict(zip(Usage.__struct_fields__, kept["used"], strict=True)))
+        self._history.restore(kept)
+        before = kept.get("before")
+        self._now = self._before = None if before is None else datetime.fromisoformat(before)
 
     def usage(self) -> Usage:
         """Return what the endpoint has counted since this agent was made, or what that is estimated to have been."""
@@ -258,7 +269,7 @@ class ChatAgent(TakesTurns):
         self._completions.close()
 
     def _noted(self, message: str) -> str:
-        return _calls.escape_surrogates(message)
+        return stamp_message(_calls.escape_surrogates(message), self._now, self._before)
 
     def _prompt(self, size: int) -> int:
         """Return the estimated tokens of the model in the prompt whose newest message has this size."""
@@ -307,11 +318,6 @@ class ChatAgent(TakesTurns):
         used = structs.astuple(self._used)
         return {"version": VERSION, "learned": self._learned, "used": used, **self._history.state()}
 
-    def _restore(self, kept: dict[str, Any]) -> None:
-        self._learned = kept["learned"]
-        self._used = Usage(**dict(zip(Usage.__struct_fields__, kept["used"], strict=True)))
-        self._history.restore(kept)
-
 
 class SeeingChatAgent(ChatAgent):
     """The same, AcceptsImages: they go with their message, also when it is shown again, as base64."""
@@ -335,45 +341,16 @@ class TimedChatAgent(ChatAgent):
     `[2024-03-04 09:00:00+00:00] Hello.`, later `[3:20:00 later] I am back.`
     """
 
-    def __init__(self, model: _calls.ModelSpec, shown: FixedContext) -> None:
-        super().__init__(model, shown)
-        self._now: datetime | None = None
-        self._before: datetime | None = None
-
     def tell_time(self, now: datetime) -> None:
         """Know the time of the next message."""
         self._now = now
-
-    def reply(self, message: str) -> Reply:
-        """Return the reply to the message with its time."""
-        reply = super().reply(message)
-        self._before = self._now
-        return reply
-
-    def accept(self, message: str, reply: str) -> None:
-        """Remember the exchange with its time."""
-        super().accept(message, reply)
-        self._before = self._now
-
-    def reset(self) -> None:
-        """Forget the conversation and its time."""
-        super().reset()
-        self._now = self._before = None
 
     def configuration(self) -> Mapping[str, Any]:
         """Return what the answers depend on."""
         return {**super().configuration(), "time": "passed"}
 
-    def _noted(self, message: str) -> str:
-        return stamp_message(_calls.escape_surrogates(message), self._now, self._before)
-
     def _state(self) -> dict[str, Any]:
         return {**super()._state(), "before": None if self._before is None else self._before.isoformat()}
-
-    def _restore(self, kept: dict[str, Any]) -> None:
-        super()._restore(kept)
-        before = kept["before"]
-        self._now = self._before = None if before is None else datetime.fromisoformat(before)
 
 
 # --- What specs of chat models and their parameters mean; everything wrong is reported before a run begins.

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from pytest_ltm.agents.reader.codes import Codes, Languages, Secrets
 from pytest_ltm.agents.reader.errands import Instructions, Reminders, ShoppingList, StandingOrders, TriggerResponse
 from pytest_ltm.agents.reader.facts import (
+    Codes,
     DelayedRecall,
     HowToThink,
     InstructionRecall,
     InventedWorlds,
     KeyValuePairs,
+    Languages,
     Locations,
+    Secrets,
 )
 from pytest_ltm.agents.reader.general import Announcement, General, Jokes, Tips, Trivia
 from pytest_ltm.agents.reader.history_qa import OpenQuestions, ToldHistory
