@@ -73,6 +73,8 @@ class LineProcess:
     def __init__(
         self, command: Sequence[str], *, folder: str | None, more: Mapping[str, str], stderr: Path | None
     ) -> None:
+        self.killed = False
+        """Nobody can ask it any more."""
         self._lifeline: int | None = None
         self._keeps = stderr is not None
         try:
@@ -143,8 +145,19 @@ class LineProcess:
     def ask(self, request: Mapping[str, Any], *, wanted: str, seconds: float | None) -> dict[str, Any]:
         """Return the answer to a request: an object with the field `wanted`, or with `error`.
 
-        OutOfStep for anything else, and where none comes within so many seconds (None: no limit).
+        OutOfStep, with its last words, for anything else, and where none comes within so many seconds (None: no limit).
+        It is ended then, and by whatever else interrupts this: its answer would come when nobody waits for it.
         """
+        try:
+            return self._answer_of(request, wanted, seconds)
+        except OutOfStep as error:
+            self.kill()
+            raise OutOfStep(f"{error}{self.last_words()}") from None
+        except BaseException:
+            self.kill()
+            raise
+
+    def _answer_of(self, request: Mapping[str, Any], wanted: str, seconds: float | None) -> dict[str, Any]:
         if (early := self.pending_line()) is not None:
             shown = shorten_foreign_text(early.decode("utf-8", "replace"))
             raise OutOfStep(f"wrote a line before it was asked: {shown}")
@@ -213,6 +226,7 @@ class LineProcess:
 
     def kill(self) -> None:
         """End it and whatever it has started at once: also within a call that has run out of time."""
+        self.killed = True
         self._let_go()
         if not _HAS_GUARD:
             self._process.kill()

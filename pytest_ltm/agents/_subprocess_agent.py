@@ -129,7 +129,7 @@ class AgentApart(Apart):
     def close(self) -> None:
         """Close the agent, and end its process and what it has started."""
         try:
-            if self._process is not None:
+            if self._process is not None and not self._process.killed:
                 self._asked({"close": True}, "ok")
         finally:
             process, self._process = self._process, None
@@ -211,21 +211,16 @@ class AgentApart(Apart):
                 seconds=_own_limit(self._where.how.limit),
             )  # fmt: skip
         except OutOfStep as error:
-            raise AgentUnavailable(
-                f"agent {self._where.spec!r} could not be made: its process {self._ended(error)}"
-            ) from None
-        except BaseException:
-            self._kill()
-            raise
+            raise AgentUnavailable(f"agent {self._where.spec!r} could not be made: its process {error}") from None
         if "error" in answer:
-            self._kill()
+            self._process.kill()
             raise AgentUnavailable(answer["error"]) from _remote_cause(answer)
         return answer
 
     def _asked(self, request: dict[str, Any], wanted: str) -> dict[str, Any]:
         """Return the answer to a request, which holds the field `wanted`; a process out of step is ended."""
         # It has ended on an earlier call; the caller loads or tells it again what it knew.
-        if self._process is None:
+        if self._process is None or self._process.killed:
             self._begun()
         assert self._process is not None
         if self._now:
@@ -234,10 +229,7 @@ class AgentApart(Apart):
             answer = self._process.ask(request, wanted=wanted, seconds=_own_limit(self._where.how.limit))
         except OutOfStep as error:
             fatal = not self._capabilities.restorable
-            raise AgentFault(f"its process {self._ended(error)}", fatal=fatal, interrupted=True) from None
-        except BaseException:  # a time limit: the answer would come when nobody waits for it
-            self._kill()
-            raise
+            raise AgentFault(f"its process {error}", fatal=fatal, interrupted=True) from None
         if "error" not in answer:
             return answer
         raised, told = _remote_cause(answer), answer["fault"]
@@ -247,17 +239,6 @@ class AgentApart(Apart):
         fault = AgentFault(answer["error"], fatal=told["fatal"])
         fault.refused, fault.usage = told["refused"], None if told["usage"] is None else Usage(**told["usage"])
         raise fault from raised
-
-    def _ended(self, error: OutOfStep) -> str:
-        """End the process, and return what it did and said at last."""
-        process = self._process
-        self._kill()
-        return str(error) + ("" if process is None else process.last_words())
-
-    def _kill(self) -> None:
-        process, self._process = self._process, None
-        if process is not None:
-            process.kill()
 
 
 def _encode_bytes(data: bytes) -> str:
