@@ -287,23 +287,18 @@ class ChatAgent(TakesTurns):
                 if not len(self._history):
                     alone = "Nothing is left to cut: it is the system prompt and this message alone"
                     raise AgentFault(f"{overflow}. {alone}") from None
-                self._learned = self._taught(size, overflow)
+                refused, limit = self._history.estimate(size) * self._history.ratio, overflow.limit
+                # A limit above our estimate says that the prompt had at least so many.
+                counted = overflow.asked or (limit if limit is not None and refused < limit else None)
+                if counted is not None:
+                    self._history.note_prompt_size(size, counted)
+                room = None if limit is None else limit - reply_tokens(limit, self._model.max_tokens)
+                self._learned = SHARE * refused if room is None else room
                 if self._learned < 1:
                     raise AgentFault(f"{overflow}. max_tokens={self._model.max_tokens} leaves no room for it") from None
                 refused = self._history.estimate(size) * self._history.ratio
                 self._history.drop_oldest(size, min(self._learned, _LESS * refused))
         return self._completions.complete(self._history.prompt(message))
-
-    def _taught(self, size: int, overflow: _calls.ContextOverflow) -> float:
-        """Return how many tokens a prompt may have, after what was said of the one that was too long."""
-        refused = self._history.estimate(size) * self._history.ratio
-        short = overflow.limit is not None and refused < overflow.limit
-        counted = overflow.asked or (overflow.limit if short else None)
-        if counted is not None:
-            self._history.note_prompt_size(size, counted)
-        if overflow.limit is None:
-            return SHARE * refused
-        return overflow.limit - reply_tokens(overflow.limit, self._model.max_tokens)
 
     def _fit(self, size: int) -> None:
         if (limit := self._limit()) is not None:

@@ -198,13 +198,9 @@ def _read_setting(name: str, field: Field) -> Any:
         raise field.fault(f"{error}.") from None
 
 
-def _parse_body(field: Field) -> Any:
-    field.mapping()
-    return field.json()
-
-
 _READERS: Mapping[str, Callable[[Field], Any]] = {
-    "body": _parse_body, "headers": _adapt.parse_texts, "timeout": _adapt.parse_seconds,
+    "body": lambda field: field.mapping() and field.json(),
+    "headers": _adapt.parse_texts, "timeout": _adapt.parse_seconds,
     **dict.fromkeys(
         ("reset", "history", "settle", "delete"), lambda field: field.text("a URL, or a path on the agent's server")
     ),

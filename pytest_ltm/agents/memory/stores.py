@@ -6,7 +6,8 @@ import inspect
 import json
 import uuid
 from base64 import b64decode, b64encode
-from collections.abc import Awaitable, Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeAlias, cast
@@ -20,7 +21,7 @@ from pytest_ltm.agents.memory.reading import MemoryHit, Reading, Role, Utterance
 from pytest_ltm.agents.memory.thinker import Replying, Thinker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
 
@@ -333,22 +334,23 @@ class Stored(TakesTurns):
         return callable(getattr(self._store, method, None))
 
     def _called(self, method: str, *values: Any, **named: Any) -> Any:
-        try:
+        with self._faults_in(method):
             given = getattr(self._store, method)(*values, **named)
-        except Exception as error:
-            raise self._raised(method, error) from error
-        return self._awaited(method, given) if inspect.isawaitable(given) else given
 
-    async def _awaited(self, method: str, given: Awaitable[Any]) -> Any:
+        async def awaited() -> Any:
+            with self._faults_in(method):
+                return await given
+
+        return awaited() if inspect.isawaitable(given) else given
+
+    @contextmanager
+    def _faults_in(self, method: str) -> Iterator[None]:
         try:
-            return await given
+            yield
+        except AgentFault:
+            raise
         except Exception as error:
-            raise self._raised(method, error) from error
-
-    def _raised(self, method: str, error: Exception) -> AgentFault:
-        if isinstance(error, AgentFault):
-            return error
-        return AgentFault(f"store {self._name!r} raised in {method}(): {describe_error(error)}")
+            raise AgentFault(f"store {self._name!r} raised in {method}(): {describe_error(error)}") from error
 
     def _recognize(self, key: Any, text: Any, at: Any, one: Any) -> tuple[Utterance, str]:
         """Return what the reader is shown of a memory that was found, and the text by which its needles are told."""

@@ -55,18 +55,15 @@ class Reminders(Topic, kinds=("reminder", "reminded"), about=_RE.about_reminders
                 tasks[note.content["thing"]] = note.content["task"]
         due = []
         for thing, (when, since) in newest.items():
-            if when and _falls_between(when, max(since, last.get(thing, since)), turn.now):
+            if not when:
+                continue
+            first, every, told = when["first"], when["every"], max(since, last.get(thing, since))
+            # A moment of it falls after it was told last, and not after now.
+            comes = (turn.now - first) // every > (told - first) // every if every else told < first
+            if comes and first <= turn.now:
                 notes.add(turn, "reminded", thing)
                 due.append(f"It is time to {tasks.get(thing, f'see to the {thing}')}.")
         return " ".join(due) or None
-
-
-def _falls_between(when: Mapping[str, Any], since: float, now: float) -> bool:
-    """Return whether a moment of it falls after one time and not after another."""
-    first, every = when["first"], when["every"]
-    if not every:
-        return bool(since < first <= now)
-    return bool(first <= now and (now - first) // every > (since - first) // every)
 
 
 def _named_moment(text: str, now: float) -> dict[str, float]:

@@ -155,6 +155,9 @@ class SpyMeeting(Topic, kinds=("spy",), forgets=_RE.forgets_spy_meeting, forgott
 # --- An evening in a restaurant, as a guest who knows what was ordered.
 
 
+_UNDECIDED = "What would you recommend?"
+
+
 class Restaurant:
     """Orders what stands first on the menu, and insists on it."""
 
@@ -176,7 +179,11 @@ class Restaurant:
             plainest = min(drinks, key=lambda name: ("(" in name, len(name))).lower()
             return notes.add(turn, "drink", plainest, f"I would like the {plainest}, please.")
         if _RE.eat.search(turn.text) or _RE.gone.search(turn.text):
-            return _order_dish(turn, notes)
+            menu_note, ordered, avoids = notes.newest("menu"), notes.contents("dish"), _wishes(notes)[1]
+            dishes = menu_note.content["dishes"] if menu_note else ()
+            wanted = (one for one in dishes if one not in turn.text and one not in ordered and avoids not in one)
+            dish = next(wanted, None)
+            return notes.add(turn, "dish", dish, f"I will have the {dish}, please.") if dish else _UNDECIDED
         if _RE.served.search(turn.text):
             return _check_dish(turn, notes)
         if _RE.drank.search(turn.text):
@@ -198,14 +205,6 @@ def _wishes(notes: ReaderNotebook) -> tuple[str, str]:
     """Return what must be in a drink, and what must not be in a dish; "" for anything, and for nothing."""
     wishes = notes.newest("wishes")
     return (str(wishes.content[0]), str(wishes.content[1])) if wishes else ("", "\0")
-
-
-def _order_dish(turn: IncomingTurn, notes: ReaderNotebook) -> str:
-    menu, ordered, avoids = notes.newest("menu"), notes.contents("dish"), _wishes(notes)[1]
-    for dish in menu.content["dishes"] if menu else ():
-        if dish not in turn.text and dish not in ordered and avoids not in dish:
-            return notes.add(turn, "dish", dish, f"I will have the {dish}, please.")
-    return "What would you recommend?"
 
 
 def _check_dish(turn: IncomingTurn, notes: ReaderNotebook) -> str:
