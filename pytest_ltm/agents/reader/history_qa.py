@@ -12,6 +12,7 @@ from array import array
 from collections import Counter, defaultdict
 from datetime import date, datetime, timedelta, timezone
 from functools import lru_cache, partial
+from itertools import dropwhile, groupby
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -376,27 +377,24 @@ def newest_chunk(sentence: str, known: AbstractSet[str]) -> str | None:
     """Return the chunk of the sentence that says most that the question does not know; nearest to what it does."""
     parts = _RE.token.findall(sentence)
     marks = [i for i, part in enumerate(parts) if rough_stem(part.lower()) in known]
+
+    def belongs(place: int) -> bool:
+        bare = parts[place].lower()
+        return bare == "of" or (bare not in _IDLE and _RE.word.fullmatch(parts[place].replace("-", "")) is not None)
+
     best, most = None, 0.0
-    result: list[tuple[int, list[str]]] = []
-    held: list[str] = []
-    for i, part in enumerate([*parts, "."]):
-        bare = part.lower()
-        says_something = _RE.word.fullmatch(part.replace("-", "")) and bare not in _IDLE
-        if says_something or (bare == "of" and held):
-            held.append(part)
-        elif held:
-            while held and held[-1].lower() == "of":
-                held.pop()
-            result.append((i - len(held), held))
-            held = []
-    for start, words in result:
-        new = [word for word in words if rough_stem(word.lower()) not in known]
-        if not new:
-            continue
-        near = min((abs(start - mark) + 4 * (mark > start) for mark in marks), default=6)
-        worth = min(len(new), _LONGEST) ** 0.5 + 2 / (1 + near / 3)
-        if worth > most:
-            best, most = " ".join(words[:_LONGEST]), worth
+    for is_chunk, run in groupby(range(len(parts)), belongs):
+        # An `of` joins two words, and is none at either end.
+        places = [place for place in run if is_chunk]
+        while places and parts[places[-1]].lower() == "of":
+            places.pop()
+        places = [*dropwhile(lambda place: parts[place].lower() == "of", places)]
+        new = [place for place in places if rough_stem(parts[place].lower()) not in known]
+        if new:
+            near = min((abs(places[0] - mark) + 4 * (mark > places[0]) for mark in marks), default=6)
+            worth = min(len(new), _LONGEST) ** 0.5 + 2 / (1 + near / 3)
+            if worth > most:
+                best, most = " ".join(parts[place] for place in places[:_LONGEST]), worth
     return best
 
 
