@@ -11,12 +11,12 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+from msgspec import Struct, convert
 
 from pytest_ltm._calls.hub import OutOfTime, runs_in_hub_thread
 from pytest_ltm._calls.retry import RemoteCause, Trouble
 from pytest_ltm._calls.time_limits import call_within
-from pytest_ltm._model.agent import Apart, Capabilities, Mishap, Promised, Reply, Usage
+from pytest_ltm._model.agent import Apart, Capabilities, Promised, Reply, Usage
 from pytest_ltm._storage.clock import can_interrupt
 from pytest_ltm._storage.errors import AgentFault
 from pytest_ltm._storage.secrets import redact_secrets
@@ -139,13 +139,13 @@ class AgentApart(Apart):
     # --- capabilities, if it has them
 
     def _reply(self, message: str, user: str = "") -> Reply:
-        return self._took(self._asked({"message": message, "user": user}, "reply"))
+        return self._replied({"message": message, "user": user})
 
     def _answer_alone(self, message: str) -> Reply:
-        return self._took(self._asked({"message": message, "alone": True}, "reply"))
+        return self._replied({"message": message, "alone": True})
 
     def _reply_with_images(self, message: str, images: Sequence[bytes]) -> Reply:
-        return self._took(self._asked({"message": message, "images": [_encode_bytes(one) for one in images]}, "reply"))
+        return self._replied({"message": message, "images": [_encode_bytes(one) for one in images]})
 
     def _begin_session(self, user: str) -> None:
         """Need nothing: where the agent is made, its session begins."""
@@ -154,8 +154,7 @@ class AgentApart(Apart):
         self._asked({"reset": True}, "ok")
 
     def _accept(self, message: str, reply: str, user: str = "") -> Reply:
-        fields = {"message": message, "reply": reply, "user": user}
-        return self._took({"reply": "", **self._asked({"accept": fields}, "ok")})
+        return self._replied({"accept": {"message": message, "reply": reply, "user": user}})
 
     def _save(self) -> bytes:
         return base64.b64decode(self._asked({"save": True}, "state")["state"])
@@ -193,13 +192,8 @@ class AgentApart(Apart):
 
     # --- the process
 
-    def _took(self, answer: Mapping[str, Any]) -> Reply:
-        usage = answer.get("usage")
-        return Reply(
-            answer["reply"], None if usage is None else Usage(**usage), answer.get("cost_usd"),
-            answer.get("hypothetical", False), answer.get("finish_reason", ""), answer.get("thoughts", ""),
-            tuple(Mishap(**each) for each in answer.get("mishaps", ())),
-        )  # fmt: skip
+    def _replied(self, request: dict[str, Any]) -> Reply:
+        return convert(self._asked(request, "reply")["reply"], Reply)
 
     def _begun(self) -> dict[str, Any]:
         """Start the process and return what it says of the agent that it has made."""
