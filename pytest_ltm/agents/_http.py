@@ -178,8 +178,8 @@ def fill_variables(text: str, *, hidden: bool = False) -> str:
 
 def read_settings(url: str, parameters: Field) -> HttpSettings:
     """Return the settings that a file gives; DefinitionError for a wrong one, or a URL that cannot be."""
-    given = parameters.mapping(known=[*_PATHS, *_READERS])
-    values: dict[str, Any] = {name: _read_setting(name, child) for name, child in given.items()}
+    given = parameters.mapping(known=list(_READERS))
+    values: dict[str, Any] = {name: _READERS[name](child) for name, child in given.items()}
     numbers = {name: values.pop(name) for name in _NUMBERS if name in values}
     try:
         return HttpSettings(url=url, numbers=numbers, **values)
@@ -187,11 +187,7 @@ def read_settings(url: str, parameters: Field) -> HttpSettings:
         raise parameters.fault(f"{error}.") from None
 
 
-def _read_setting(name: str, field: Field) -> Any:
-    if name not in _PATHS:
-        return _READERS[name](field)
-    if field.value is None and name in {"conversation", "user", "time", "written"}:
-        return None
+def _parse_path(field: Field) -> JsonPath:
     try:
         return JsonPath(field.text("the path of a JSON field, such as choices.0.text"))
     except AgentError as error:
@@ -199,6 +195,11 @@ def _read_setting(name: str, field: Field) -> Any:
 
 
 _READERS: Mapping[str, Callable[[Field], Any]] = {
+    **dict.fromkeys(_PATHS, _parse_path),
+    # Null says that a request has no such field.
+    **dict.fromkeys(
+        ("conversation", "user", "time", "written"), lambda field: None if field.value is None else _parse_path(field)
+    ),
     "body": lambda field: field.mapping() and field.json(),
     "headers": _adapt.parse_texts, "timeout": _adapt.parse_seconds,
     **dict.fromkeys(

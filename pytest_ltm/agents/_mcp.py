@@ -36,11 +36,14 @@ if TYPE_CHECKING:
 STORE_CAPABILITIES = frozenset(
     {"AnswersAlone", "AcceptsHistory", "TimeAware", "ReportsUsage", "ShowsRetrieval", "Configured"}
 )
-# What a store has, and what its methods are called with: the first by place, the others by name.
-_CALLS = {
-    "add": ("text", "role", "at", "session", "user"), "add_session": ("messages", "at", "session", "user"),
-    "search": ("query", "k"),
+# What a tool may be given, by the method of a store that it stands for; a server needs the first two alone.
+_GIVEN = {
+    "add": ("text", "role", "at", "session", "user"), "search": ("query", "k", "user"), "settle": ("user",),
+    "delete": ("id", "user"),
+    "add_session": ("messages", "at", "session", "user"), "written": ("user",),
 }  # fmt: skip
+# What a store has, and what its methods are called with: the first by place, the others by name.
+_CALLS = {**{name: _GIVEN[name] for name in ("add", "add_session")}, "search": ("query", "k")}
 
 
 class StoreReader(Struct, frozen=True):
@@ -122,12 +125,6 @@ def reads_of(spec: Spec, parameters: Field, own: tuple[str, ...]) -> tuple[Mappi
     return fields, StoreReader(thinker, how, {"reading": to_record(how)})
 
 
-# What a tool may be given, by the method of a store that it stands for; a server needs the first two alone.
-_GIVEN = {
-    "add": ("text", "role", "at", "session", "user"), "search": ("query", "k", "user"), "settle": ("user",),
-    "delete": ("id", "user"),
-    "add_session": ("messages", "at", "session", "user"), "written": ("user",),
-}  # fmt: skip
 _NEEDED = ("add", "search")
 _FIELDS = ("text", "memory", "content", "value"), ("at", "created_at", "timestamp")
 """Fields of a memory that may hold its text and its time, the likeliest first."""
