@@ -126,6 +126,7 @@ class Log:
         return bisect_left(self._offsets(number), character)
 
     def _offsets(self, number: int) -> array[int]:
+        # Once: a saying is measured for each span that ends with it, and cut whenever a part of it is shown.
         if number not in self._starts:
             text = self.said[number].text
             known = load_encoding(ENCODING)

@@ -225,6 +225,7 @@ _READERS: Mapping[str, Callable[[Field], Any]] = {
     "key": _parse_key,
     "index": lambda given: given.text("bm25, minilm, openai:MODEL, or a dotted path such as mypkg.vectors:embed"),
     "window": _parse_window, "pause": Field.duration, "day": Field.whole, "draw": Field.whole,
+    # Not isinstance: true and false are whole numbers to Python.
     "recent": lambda given: given.whole() if type(given.value) is int else given.number(0, 0.9, _RECENT),
     "join": _one_of("merge", "replace", "ranks"), "forgetting": _one_of("paper", "code", "off"),
     "filler": _one_of("stored", "skipped"), "mode": _one_of("code", "paper"),

@@ -161,7 +161,9 @@ class Stored(TakesTurns):
                     if isinstance(key, (str, int, uuid.UUID)) and not isinstance(key, bool):
                         self._by_id[str(key)] = saying
                 yield from self._note_written([saying])
+            # The first counts, whoever repeats it: a store without ids cannot say which of them it found.
             self._said.setdefault(text, saying)
+            # By its hash: this is common to all conversations of a run, whose texts would fill the memory.
             self._heard.setdefault(hash(text), self._user)
 
     def retrieved(self) -> list[str]:
@@ -221,6 +223,7 @@ class Stored(TakesTurns):
         self._said = {text: Utterance(role, text, read_moment(at)) for text, role, at in kept["said"]}
         self._by_id = {key: self._said[text] for key, text in kept["ids"]}
         self._records = {key: tuple(texts) for key, texts in kept["records"].items()}
+        # Older states have no ids of the store's own.
         self._keys, self._rows = kept.get("keys", {}), []
         self._session, self._spoke, self._pending = kept["session"], read_moment(kept["spoke"]), []
         self._unsettled = kept["unsettled"]
@@ -265,6 +268,7 @@ class Stored(TakesTurns):
         yield self._settle()
         asks = takes_user(getattr(self._store, "search", None))
         result = yield self._called("search", message, k=self._reading.k, **({"user": self._user} if asks else {}))
+        # Finding nothing says nothing of a store that was told nothing.
         self._searches += bool(self._said)
         if isinstance(result, (str, bytes, Mapping)) or not isinstance(result, Iterable):
             kind = "None" if result is None else f"a {type(result).__name__}"
