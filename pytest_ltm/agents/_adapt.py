@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import KW_ONLY, dataclass, field
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from pytest_ltm._calls.event_loop import has_thread, shares_loop
 from pytest_ltm._calls.foreign import ForeignCaller, is_amount, is_count, shown
@@ -43,6 +43,7 @@ _CURE = "Give a class, a no-argument factory, an object with reply(message), or 
 
 # The parameter by which an agent is told which conversation it is in, to keep what it stores apart.
 CONVERSATION_ID_PARAMETER = "conversation_id"
+T = TypeVar("T")
 # Exceptions of foreign code that pass as they are.
 Fatal: TypeAlias = tuple[type[BaseException], ...]
 _CTRL_C: Fatal = (KeyboardInterrupt,)
@@ -398,27 +399,26 @@ def parse_usage(counts: Mapping[str, Any]) -> Usage:
 _KEYLESS = ContextVar("_KEYLESS", default=False)
 
 
-@contextlib.contextmanager
-def allow_missing_keys() -> Iterator[None]:
+def allow_missing_keys() -> contextlib.AbstractContextManager[None]:
     """Let agents be looked up that lack their keys or clients, within the block."""
-    token = _KEYLESS.set(True)
+    return _set_within(_KEYLESS, True)
+
+
+@contextlib.contextmanager
+def _set_within(variable: ContextVar[T], value: T) -> Iterator[None]:
+    token = variable.set(value)
     try:
         yield
     finally:
-        _KEYLESS.reset(token)
+        variable.reset(token)
 
 
 _READING = ContextVar("_READING", default=RAW)
 
 
-@contextlib.contextmanager
-def rereading(reading: Reading) -> Iterator[None]:
+def rereading(reading: Reading) -> contextlib.AbstractContextManager[None]:
     """Have agents that are looked up within the block read their own replies again like this."""
-    token = _READING.set(reading)
-    try:
-        yield
-    finally:
-        _READING.reset(token)
+    return _set_within(_READING, reading)
 
 
 def current_reading() -> Reading:

@@ -228,7 +228,11 @@ class AgentCaller:
             if alone:
                 given = self._call("answer_alone", message)
             elif images:
-                given = self._call("reply_with_images", message, [_image_content(image) for image in images])
+                try:
+                    contents = [read_image(Path(image)) for image in images]
+                except DatasetError as error:  # it was an image when the run began
+                    raise AgentFault(str(error), fatal=True) from error
+                given = self._call("reply_with_images", message, contents)
             else:
                 given = self._call("reply", message, **user_kwargs(user))
         return check_reply(given, self._door.refusal)
@@ -310,10 +314,3 @@ class AgentCaller:
     def _must(self, capability: str) -> None:
         if capability not in self.capabilities:
             raise LtmInternalError(f"{self._door.who} was used as {capability}, which it is not")
-
-
-def _image_content(path: str) -> bytes:
-    try:
-        return read_image(Path(path))
-    except DatasetError as error:  # it was an image when the run began
-        raise AgentFault(str(error), fatal=True) from error

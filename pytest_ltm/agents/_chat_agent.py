@@ -173,6 +173,9 @@ class ChatAgent(TakesTurns):
         self._history = History(shown.system, token_counter(shown.tokenizer).count)
         self._learned: float | None = None
         self._used = Usage()
+        self._now: datetime | None = None
+        """The time of the next message; None where the model is not told the time."""
+        self._before: datetime | None = None
 
     @property
     def max_message_tokens(self) -> int:
@@ -181,8 +184,10 @@ class ChatAgent(TakesTurns):
 
     def reply(self, message: str) -> Reply:
         """Return the model's reply, having shown it as much of the conversation as fits."""
-        message = self._noted(message)
-        return self._ask(message, self._history.size_of(message))
+        noted = self._noted(message)
+        reply = self._ask(noted, self._history.size_of(noted))
+        self._before = self._now
+        return reply
 
     def _ask(self, message: Content, size: int) -> Reply:
         """Return the reply to a message of this estimated size, and remember both."""
@@ -194,16 +199,23 @@ class ChatAgent(TakesTurns):
                 self._used += usage_of(lost, prompt=self._prompt(size), reply=self._model.max_tokens or 0)
             raise
         usage = usage_of(answer.used, prompt=self._prompt(size), reply=self.count_tokens(answer.text))
-        mishaps = self._mishaps(size, answer)
+        # Learned before the message is added, after which the prompt has another size.
+        counted, limit = answer.used.input, self._model.max_tokens
+        happened = {
+            CUT_SILENTLY: counted is not None and not self._history.note_prompt_size(size, counted),
+            LOADED: self._completions.loading > _SOON,
+            f"{CUT_OFF}{'its limit' if limit is None else f'max_tokens={limit}'}": answer.was_cut,
+        }
+        mishaps = tuple(Mishap(what) for what, holds in happened.items() if holds)
         self._history.add(message, size, self._shown.reading(answer.text))
         self._used += usage
         return Reply(answer.text, usage, finish_reason=answer.finish_reason, thoughts=answer.thoughts, mishaps=mishaps)
 
     def answer_alone(self, message: str) -> Reply:
         """Return the model's reply to a question that it is never shown again, nor what made room for it missed."""
-        held = self._history.held()
+        held, noted = self._history.held(), self._noted(message)
         try:
-            return ChatAgent.reply(self, message)
+            return self._ask(noted, self._history.size_of(noted))
         finally:
             self._history.put_back(held)
 
@@ -212,10 +224,12 @@ class ChatAgent(TakesTurns):
         message = self._noted(message)
         self._history.add(message, self._history.size_of(message), _calls.escape_surrogates(self._shown.reading(reply)))
         self._fit(0)
+        self._before = self._now
 
     def reset(self) -> None:
         """Forget the conversation; what is known of the model stays."""
         self._history.clear()
+        self._now = self._before = None
 
     def save(self) -> bytes:
         """Return all state as JSON: what is still shown, and what was learned of the model."""
@@ -227,7 +241,11 @@ class ChatAgent(TakesTurns):
         if kept.get("version") != VERSION:
             version = kept.get("version")
             raise AgentError(f"this state was saved by version {version!r} of the chat agent, not {VERSION}")
-        self._restore(kept)
+        self._learned = kept["learned"]
+        self._used = Usage(**dict(zip(Usage.__struct_fields__, kept["used"], strict=True)))
+        self._history.restore(kept)
+        before = kept.get("before")
+        self._now = self._before = None if before is None else datetime.fromisoformat(before)
 
     def usage(self) -> Usage:
         """Return what the endpoint has counted since this agent was made, or what that is estimated to have been."""
@@ -251,17 +269,7 @@ class ChatAgent(TakesTurns):
         self._completions.close()
 
     def _noted(self, message: str) -> str:
-        return _calls.escape_surrogates(message)
-
-    def _mishaps(self, size: int, answer: _calls.ModelResponse) -> tuple[Mishap, ...]:
-        """Learn what the endpoint counted, and return what should not go unnoticed of this reply."""
-        counted, limit = answer.used.input, self._model.max_tokens
-        happened = {
-            CUT_SILENTLY: counted is not None and not self._history.note_prompt_size(size, counted),
-            LOADED: self._completions.loading > _SOON,
-            f"{CUT_OFF}{'its limit' if limit is None else f'max_tokens={limit}'}": answer.was_cut,
-        }
-        return tuple(Mishap(what) for what, holds in happened.items() if holds)
+        return stamp_message(_calls.escape_surrogates(message), self._now, self._before)
 
     def _prompt(self, size: int) -> int:
         """Return the estimated tokens of the model in the prompt whose newest message has this size."""
@@ -279,23 +287,18 @@ class ChatAgent(TakesTurns):
                 if not len(self._history):
                     alone = "Nothing is left to cut: it is the system prompt and this message alone"
                     raise AgentFault(f"{overflow}. {alone}") from None
-                self._learned = self._taught(size, overflow)
+                refused, limit = self._history.estimate(size) * self._history.ratio, overflow.limit
+                # A limit above our estimate says that the prompt had at least so many.
+                counted = overflow.asked or (limit if limit is not None and refused < limit else None)
+                if counted is not None:
+                    self._history.note_prompt_size(size, counted)
+                room = None if limit is None else limit - reply_tokens(limit, self._model.max_tokens)
+                self._learned = SHARE * refused if room is None else room
                 if self._learned < 1:
                     raise AgentFault(f"{overflow}. max_tokens={self._model.max_tokens} leaves no room for it") from None
                 refused = self._history.estimate(size) * self._history.ratio
                 self._history.drop_oldest(size, min(self._learned, _LESS * refused))
         return self._completions.complete(self._history.prompt(message))
-
-    def _taught(self, size: int, overflow: _calls.ContextOverflow) -> float:
-        """Return how many tokens a prompt may have, after what was said of the one that was too long."""
-        refused = self._history.estimate(size) * self._history.ratio
-        short = overflow.limit is not None and refused < overflow.limit
-        counted = overflow.asked or (overflow.limit if short else None)
-        if counted is not None:
-            self._history.note_prompt_size(size, counted)
-        if overflow.limit is None:
-            return SHARE * refused
-        return overflow.limit - reply_tokens(overflow.limit, self._model.max_tokens)
 
     def _fit(self, size: int) -> None:
         if (limit := self._limit()) is not None:
@@ -309,11 +312,6 @@ class ChatAgent(TakesTurns):
     def _state(self) -> dict[str, Any]:
         used = structs.astuple(self._used)
         return {"version": VERSION, "learned": self._learned, "used": used, **self._history.state()}
-
-    def _restore(self, kept: dict[str, Any]) -> None:
-        self._learned = kept["learned"]
-        self._used = Usage(**dict(zip(Usage.__struct_fields__, kept["used"], strict=True)))
-        self._history.restore(kept)
 
 
 class SeeingChatAgent(ChatAgent):
@@ -338,45 +336,16 @@ class TimedChatAgent(ChatAgent):
     `[2024-03-04 09:00:00+00:00] Hello.`, later `[3:20:00 later] I am back.`
     """
 
-    def __init__(self, model: _calls.ModelSpec, shown: FixedContext) -> None:
-        super().__init__(model, shown)
-        self._now: datetime | None = None
-        self._before: datetime | None = None
-
     def tell_time(self, now: datetime) -> None:
         """Know the time of the next message."""
         self._now = now
-
-    def reply(self, message: str) -> Reply:
-        """Return the reply to the message with its time."""
-        reply = super().reply(message)
-        self._before = self._now
-        return reply
-
-    def accept(self, message: str, reply: str) -> None:
-        """Remember the exchange with its time."""
-        super().accept(message, reply)
-        self._before = self._now
-
-    def reset(self) -> None:
-        """Forget the conversation and its time."""
-        super().reset()
-        self._now = self._before = None
 
     def configuration(self) -> Mapping[str, Any]:
         """Return what the answers depend on."""
         return {**super().configuration(), "time": "passed"}
 
-    def _noted(self, message: str) -> str:
-        return stamp_message(_calls.escape_surrogates(message), self._now, self._before)
-
     def _state(self) -> dict[str, Any]:
         return {**super()._state(), "before": None if self._before is None else self._before.isoformat()}
-
-    def _restore(self, kept: dict[str, Any]) -> None:
-        super()._restore(kept)
-        before = kept["before"]
-        self._now = self._before = None if before is None else datetime.fromisoformat(before)
 
 
 # --- What specs of chat models and their parameters mean; everything wrong is reported before a run begins.

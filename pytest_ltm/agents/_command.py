@@ -79,7 +79,7 @@ class CommandAgent:
 
     def _reset(self) -> None:
         # One that was never started has nothing to forget.
-        if self._process is not None:
+        if self._is_running:
             self._asked({"reset": True}, "ok")
         self._told, self._state = [], None
 
@@ -127,12 +127,12 @@ class CommandAgent:
         self._now = now.isoformat()
 
     def _written(self) -> Any:
-        if self._process is None:
+        if not self._is_running:
             return []
         return operation_rows(self._asked({"written": True}, "written")["written"])
 
     def _settle(self) -> None:
-        if self._process is not None:
+        if self._is_running:
             self._asked({"settle": True}, "ok")
 
     def _delete(self, record: str) -> None:
@@ -142,33 +142,24 @@ class CommandAgent:
 
     def _asked(self, request: dict[str, Any], wanted: str) -> dict[str, Any]:
         """Return the answer to a request, which holds the field `wanted`; a process out of step is ended."""
-        try:
-            # Only now: a conversation that is never played needs no process.
-            if self._process is None:
-                self._start()
-            return self._exchange(request, wanted)
-        except AgentError:
-            raise
-        except BaseException:  # a time limit from outside: the answer would come when nobody waits for it
-            self._kill()
-            raise
+        # Only now: a conversation that is never played needs no process.
+        if not self._is_running:
+            self._start()
+        return self._exchange(request, wanted)
+
+    @property
+    def _is_running(self) -> bool:
+        return self._process is not None and not self._process.killed
 
     def _exchange(self, request: dict[str, Any], wanted: str) -> dict[str, Any]:
         assert self._process is not None
         try:
             answer = self._process.ask(request, wanted=wanted, seconds=self._settings.timeout)
         except OutOfStep as error:
-            process, fatal = self._process, not self._can_be_put_back()
-            self._kill()
-            raise AgentFault(f"{self._called()} {error}{process.last_words()}", fatal=fatal) from None
+            raise AgentFault(f"{self._called()} {error}", fatal=not self._can_be_put_back()) from None
         if "error" in answer:
             raise AgentError(f"{self._called()} told an error: {_adapt.shorten_foreign_text(str(answer['error']))}")
         return answer
-
-    def _kill(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process = None
 
     def _can_be_put_back(self) -> bool:
         if not self._told or (self._state is not None and self._state[0] == len(self._told)):

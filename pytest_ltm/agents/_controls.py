@@ -287,7 +287,9 @@ class Oracle(Prompted):
         """Return the answers whose needles are all in sight."""
         self._hear(message)
         prompts, self._prompts = self._prompts, ()
-        answers = [one.text for one in prompts if one.text and all(map(self._sees, one.needles))]
+        places, sees = self._places, self._memory.can_see
+        seen = [one for one in prompts if all(needle in places and sees(places[needle]) for needle in one.needles)]
+        answers = [one.text for one in seen if one.text]
         reply = "\n".join(answers) or ("I do not know." if any(one.text for one in prompts) else "All right.")
         self._memory.leave(reply)
         return reply
@@ -319,10 +321,6 @@ class Oracle(Prompted):
         self._memory.add_message(message)
         self._places[message] = self._heard
         self._heard += 1
-
-    def _sees(self, needle: str) -> bool:
-        place = self._places.get(needle)
-        return place is not None and self._memory.can_see(place)
 
 
 def make_oracle(argument: str) -> AgentSource:

@@ -5,6 +5,7 @@ The objects of frameworks need an adapter, which the error brings along.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib.util
 import inspect
@@ -35,6 +36,9 @@ _COPIED = sorted(
 _WORDS = frozenset(
     ("answer", "ask", "call", "complete", "generate", "message", "predict", "query", "send", "talk", *CALLS)
 )
+
+
+_NEAR = ("reply", *_WORDS)
 
 
 class Called:
@@ -74,7 +78,12 @@ def method_that_replies(given: object, spec: str) -> str:
         )
     if _may_get_reply(kind):
         return ""
-    near = there or [name for name in dir(given) if _is_near(name) and _has_own_routine(given, name)]
+    near = there
+    if not near:  # here only, as it is seldom needed
+        from difflib import get_close_matches
+
+        meant = (name for name in dir(given) if {*name.split("_")} & _WORDS or get_close_matches(name, _NEAR, 1, 0.8))
+        near = [name for name in meant if _has_own_routine(given, name)]
     cure = f"It has {', '.join(name + _show_parameters(given, name) for name in near)}"
     taking = [name for name in near if _accepts_method_arguments(given, name)]
     if taking:
@@ -89,13 +98,6 @@ def method_that_replies(given: object, spec: str) -> str:
 def cannot_reply(kind: type, spec: str) -> str:
     """Return what to say of a `reply` that takes something else than a message."""
     return f"agent {spec!r}: {kind.__name__}.reply cannot be called with one message. Write `def reply(self, message)`."
-
-
-def _is_near(name: str) -> bool:
-    """Return whether a method's name says that it may be meant to reply."""
-    from difflib import get_close_matches
-
-    return bool({*name.split("_")} & _WORDS or get_close_matches(name, ("reply", *_WORDS), n=1, cutoff=0.8))
 
 
 def _has_own_routine(given: object, name: str) -> bool:
@@ -119,24 +121,18 @@ def _show_parameters(given: object, name: str) -> str:
     return f"({', '.join(names[is_plain:])})"
 
 
-def _is_written(kind: type) -> bool:
-    """Return whether all of a class can be read: it is in Python."""
-    try:
-        return kind is not object and all(map(inspect.getsource, kind.__mro__[:-1]))
-    except (OSError, TypeError):
-        return False
-
-
 def _may_get_reply(kind: type) -> bool:
     """Return whether an object of this class may have `reply` though the class has not."""
-    codes = [
-        function.__code__ for each in kind.__mro__ for function in vars(each).values() if inspect.isfunction(function)
-    ]
-    return (
-        hasattr(kind, "__getattr__")
-        or (not codes and not _is_written(kind))
-        or any({"reply", "setattr", "__dict__"} & {*code.co_names} for code in codes)
-    )
+    functions = [one for each in kind.__mro__ for one in vars(each).values() if inspect.isfunction(one)]
+    if hasattr(kind, "__getattr__"):
+        return True
+    if functions:
+        return any({"reply", "setattr", "__dict__"} & {*function.__code__.co_names} for function in functions)
+    try:
+        # All of a class in Python can be read; what one in C has when it is made, nobody knows.
+        return kind is object or not all(map(inspect.getsource, kind.__mro__[:-1]))
+    except (OSError, TypeError):
+        return True
 
 
 # The packages whose objects are recognized; others are taken as they are.
@@ -254,7 +250,12 @@ def _names_with_reply(public: dict[str, Any], module: ModuleType) -> list[str]:
     if not classes and not objects:
         return [name for name, value in values.items() if framework_of(value) is not None]
     made = {type(value) for value in objects.values()}
-    kept = [name for name, kind in classes.items() if kind not in made or not _needs_arguments(kind)]
+    kept = []
+    for name, kind in classes.items():
+        with contextlib.suppress(TypeError, ValueError):  # built in C: calling it will tell
+            if kind in made and any(required_parameters(kind)):
+                continue
+        kept.append(name)
     simple = {classes[name] for name in kept}
     return [*kept, *(name for name, value in objects.items() if type(value) not in simple)]
 
@@ -264,13 +265,6 @@ def _is_own(value: object, module: ModuleType) -> bool:
     # Not what it has imported: test files import classes with `reply` from elsewhere.
     home = getattr(value, "__module__", None)
     return isinstance(home, str) and f"{home}.".startswith(f"{module.__name__}.")
-
-
-def _needs_arguments(kind: type) -> bool:
-    try:
-        return any(required_parameters(kind))
-    except (TypeError, ValueError):  # built in C
-        return False
 
 
 def _may_reply(value: Any, spec: str) -> bool:

@@ -46,7 +46,12 @@ class JsonPath(Struct, frozen=True):
             elif isinstance(at, list) and step.isdecimal() and int(step) < len(at):
                 at = at[int(step)]
             else:
-                raise LookupError(f"no field {self.text!r}: {_describe_json_value(at, '.'.join(gone))}")
+                where = f"at {'.'.join(gone)!r} there is" if gone else "there is"
+                if isinstance(at, dict):
+                    names = ", ".join(sorted(repr(name) for name in at)[:_NAMES])
+                    raise LookupError(f"no field {self.text!r}: {where} {{{names}}}")
+                kind = _KINDS.get(type(at), "number") + (f" of {len(at)}" if isinstance(at, list) else "")
+                raise LookupError(f"no field {self.text!r}: {where} a {kind}")
             gone.append(step)
         return at
 
@@ -57,14 +62,6 @@ class JsonPath(Struct, frozen=True):
             return {**data, step: value}
         below = data.get(step)
         return {**data, step: JsonPath(rest).written(below if isinstance(below, dict) else {}, value)}
-
-
-def _describe_json_value(value: Any, way: str) -> str:
-    where = f"at {way!r} there is" if way else "there is"
-    if isinstance(value, dict):
-        names = ", ".join(sorted(repr(name) for name in value)[:_NAMES])
-        return f"{where} {{{names}}}"
-    return f"{where} a {_KINDS.get(type(value), 'number')}" + (f" of {len(value)}" if isinstance(value, list) else "")
 
 
 _NAMES = 8
@@ -181,8 +178,8 @@ def fill_variables(text: str, *, hidden: bool = False) -> str:
 
 def read_settings(url: str, parameters: Field) -> HttpSettings:
     """Return the settings that a file gives; DefinitionError for a wrong one, or a URL that cannot be."""
-    given = parameters.mapping(known=[*_PATHS, *_READERS])
-    values: dict[str, Any] = {name: _read_setting(name, child) for name, child in given.items()}
+    given = parameters.mapping(known=list(_READERS))
+    values: dict[str, Any] = {name: _READERS[name](child) for name, child in given.items()}
     numbers = {name: values.pop(name) for name in _NUMBERS if name in values}
     try:
         return HttpSettings(url=url, numbers=numbers, **values)
@@ -190,29 +187,24 @@ def read_settings(url: str, parameters: Field) -> HttpSettings:
         raise parameters.fault(f"{error}.") from None
 
 
-def _read_setting(name: str, field: Field) -> Any:
-    if name not in _PATHS:
-        return _READERS[name](field)
-    if field.value is None and name in {"conversation", "user", "time", "written"}:
-        return None
+def _parse_path(field: Field) -> JsonPath:
     try:
         return JsonPath(field.text("the path of a JSON field, such as choices.0.text"))
     except AgentError as error:
         raise field.fault(f"{error}.") from None
 
 
-def _parse_body(field: Field) -> Any:
-    field.mapping()
-    return field.json()
-
-
-def _parse_url(field: Field) -> str:
-    return field.text("a URL, or a path on the agent's server")
-
-
 _READERS: Mapping[str, Callable[[Field], Any]] = {
-    "body": _parse_body, "headers": _adapt.parse_texts, "timeout": _adapt.parse_seconds,
-    **dict.fromkeys(("reset", "history", "settle", "delete"), _parse_url),
+    **dict.fromkeys(_PATHS, _parse_path),
+    # Null says that a request has no such field.
+    **dict.fromkeys(
+        ("conversation", "user", "time", "written"), lambda field: None if field.value is None else _parse_path(field)
+    ),
+    "body": lambda field: field.mapping() and field.json(),
+    "headers": _adapt.parse_texts, "timeout": _adapt.parse_seconds,
+    **dict.fromkeys(
+        ("reset", "history", "settle", "delete"), lambda field: field.text("a URL, or a path on the agent's server")
+    ),
     "keeps_conversations": Field.boolean, "max_message_tokens": Field.tokens,
 }  # fmt: skip
 

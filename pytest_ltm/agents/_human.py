@@ -223,12 +223,10 @@ def make_human(argument: str, parameters: Field) -> AgentSource:
 
 def _read_typed_lines() -> str:
     """Return what is typed up to an empty line; a command is over with its line. EOFError at the end of input."""
-    typed = [input("> ")]
-    if typed[0].startswith(":") and not typed[0].startswith("::"):
-        return typed[0]
-    while typed[-1]:
-        typed.append(input(". "))
-    return "\n".join(typed[:-1])
+    first = input("> ")
+    if not first or (first.startswith(":") and not first.startswith("::")):
+        return first
+    return "\n".join([first, *iter(lambda: input(". "), "")])
 
 
 def _encodable_text(text: str) -> str:

@@ -7,6 +7,7 @@ first question, go on from what it had made of it; one that is told anything els
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
@@ -14,7 +15,7 @@ from msgspec import Struct, field
 from pytest_ltm._model.agent import TakesTurns
 from pytest_ltm.agents._adapt import AgentSource, agent_source, capabilities_of
 from pytest_ltm.agents._wrapping import FreshPromptAgent, InTurn
-from pytest_ltm.agents.memory.stores import Steps, run_steps
+from pytest_ltm.agents.memory.stores import Steps, stepwise
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,20 +52,19 @@ def join_families(sources: Mapping[str, AgentSource], families: Mapping[str, str
     by_name = {name: Family(size) for name, size in sizes.items() if size > 1}
     joined = {}
     for number, (label, source) in enumerate(sources.items()):
-        family = by_name.get(families.get(label, ""))
-        joined[label] = source if family is None else _source_within(family, number, source)
+        joined[label] = source
+        if family := by_name.get(families.get(label, "")):
+            # A source of its own: the one it is made of counts its agents, and resets those that it knows.
+            made = agent_source(
+                partial(_ingest_once, source, family, number), spec=source.spec, settings=source.settings
+            )
+            joined[label] = replace(made, given=source.given, kind=source.kind, sees_clock=source.sees_clock)
     return joined
 
 
-def _source_within(family: Family, number: int, source: AgentSource) -> AgentSource:
-    def make() -> IngestedOnce:
-        agent = source.make()
-        kind = IngestedOnceInTurn if isinstance(agent, TakesTurns) else IngestedOnce
-        return kind(source, agent, family, number)
-
-    # A source of its own: the one it is made of counts its agents, and resets those that it knows.
-    made = agent_source(make, spec=source.spec, settings=source.settings)
-    return replace(made, given=source.given, kind=source.kind, sees_clock=source.sees_clock)
+def _ingest_once(source: AgentSource, family: Family, number: int) -> IngestedOnce:
+    agent = source.make()
+    return (IngestedOnceInTurn if isinstance(agent, TakesTurns) else IngestedOnce)(source, agent, family, number)
 
 
 class IngestedOnce(FreshPromptAgent):
@@ -87,9 +87,15 @@ class IngestedOnce(FreshPromptAgent):
         self._shared: Ingestion | None = None
         """What it shares with others."""
 
-    def reply(self, message: str) -> Any:
+    @stepwise
+    def reply(self, message: str) -> Steps:
         """Return the agent's reply, which it gives itself whatever others were told."""
-        return run_steps(self._replying(message))
+        yield from self._part()
+        yield from self._catch_up()
+        given = yield self._agent.reply(message)
+        self._add(message, None)
+        self._heard = len(self._told)
+        return given
 
     async def aclose(self) -> None:
         """Close the agent, or have it closed by the last that shares its state."""
@@ -109,32 +115,8 @@ class IngestedOnce(FreshPromptAgent):
         self._now = now
         return self._agent.tell_time(now)
 
-    def _answer_alone(self, message: str) -> Any:
-        return run_steps(self._answering(message))
-
-    def _accept(self, message: str, reply: str) -> Any:
-        return run_steps(self._accepting(message, reply))
-
-    def _reset(self) -> Any:
-        self._begin()
-        return self._agent.reset()
-
-    # --- the same for agents with and without await
-
-    def _accepting(self, message: str, reply: str) -> Steps:
-        yield from self._part()
-        self._add(message, reply)
-        return None if self._same else (yield from self._catch_up())
-
-    def _replying(self, message: str) -> Steps:
-        yield from self._part()
-        yield from self._catch_up()
-        given = yield self._agent.reply(message)
-        self._add(message, None)
-        self._heard = len(self._told)
-        return given
-
-    def _answering(self, message: str) -> Steps:
+    @stepwise
+    def _answer_alone(self, message: str) -> Steps:
         same = next((one for one in self._same if len(one.told) == len(self._told)), None)
         if self._shared is None and same is not None and self._heard < len(self._told):
             self._agent.adopt(same.state)
@@ -145,6 +127,16 @@ class IngestedOnce(FreshPromptAgent):
             self._shared = Ingestion([*self._told], self._agent.ingested(), self._agent, {self._number})
             self._family.ingestions.append(self._shared)
         return (yield self._agent.answer_alone(message))
+
+    @stepwise
+    def _accept(self, message: str, reply: str) -> Steps:
+        yield from self._part()
+        self._add(message, reply)
+        return None if self._same else (yield from self._catch_up())
+
+    def _reset(self) -> Any:
+        self._begin()
+        return self._agent.reset()
 
     def _add(self, message: str, reply: str | None) -> None:
         self._told.append((message, reply, self._now))

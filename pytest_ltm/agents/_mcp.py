@@ -9,7 +9,7 @@ import os
 import shlex
 import shutil
 import tempfile
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, suppress
 from datetime import datetime
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -36,11 +36,14 @@ if TYPE_CHECKING:
 STORE_CAPABILITIES = frozenset(
     {"AnswersAlone", "AcceptsHistory", "TimeAware", "ReportsUsage", "ShowsRetrieval", "Configured"}
 )
-# What a store has, and what its methods are called with: the first by place, the others by name.
-_CALLS = {
-    "add": ("text", "role", "at", "session", "user"), "add_session": ("messages", "at", "session", "user"),
-    "search": ("query", "k"),
+# What a tool may be given, by the method of a store that it stands for; a server needs the first two alone.
+_GIVEN = {
+    "add": ("text", "role", "at", "session", "user"), "search": ("query", "k", "user"), "settle": ("user",),
+    "delete": ("id", "user"),
+    "add_session": ("messages", "at", "session", "user"), "written": ("user",),
 }  # fmt: skip
+# What a store has, and what its methods are called with: the first by place, the others by name.
+_CALLS = {**{name: _GIVEN[name] for name in ("add", "add_session")}, "search": ("query", "k")}
 
 
 class StoreReader(Struct, frozen=True):
@@ -122,14 +125,8 @@ def reads_of(spec: Spec, parameters: Field, own: tuple[str, ...]) -> tuple[Mappi
     return fields, StoreReader(thinker, how, {"reading": to_record(how)})
 
 
-# What a tool may be given, by the method of a store that it stands for; a server needs the first two alone.
-_GIVEN = {
-    "add": ("text", "role", "at", "session", "user"), "search": ("query", "k", "user"), "settle": ("user",),
-    "delete": ("id", "user"),
-    "add_session": ("messages", "at", "session", "user"), "written": ("user",),
-}  # fmt: skip
 _NEEDED = ("add", "search")
-_TEXTS, _TIMES = ("text", "memory", "content", "value"), ("at", "created_at", "timestamp")
+_FIELDS = ("text", "memory", "content", "value"), ("at", "created_at", "timestamp")
 """Fields of a memory that may hold its text and its time, the likeliest first."""
 _TAIL = 300
 
@@ -210,7 +207,18 @@ class Server:
         result = _only_list(self._called("search", {"query": query, "k": k, "user": self._user}))
         if not isinstance(result, list):
             raise AgentFault(f"the MCP tool {self._tools['search'].name!r} returned no list: {str(result)[:_TAIL]!r}")
-        return [_as_memory(one) for one in result]
+        memories = []
+        for one in result:
+            if isinstance(one, dict):
+                # As a store would: `(id, text, score, at)`, without a time where nobody can say when that was.
+                text, at = (next((one[n] for n in names if isinstance(one.get(n), str)), None) for names in _FIELDS)
+                when = None
+                with suppress(ValueError):
+                    when = None if at is None else datetime.fromisoformat(at)
+                memories.append((one.get("id"), text, one.get("score"), when if when and when.tzinfo else None))
+            else:
+                memories.append(one)
+        return memories
 
     def close(self) -> None:
         """End the server."""
@@ -268,19 +276,6 @@ def _json_or_text(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         return text
-
-
-def _as_memory(one: Any) -> Any:
-    """Return a memory as a store would: `(id, text, score, at)` of an object, anything else as it is."""
-    if not isinstance(one, dict):
-        return one
-    text = next((one[name] for name in _TEXTS if isinstance(one.get(name), str)), None)
-    at = next((one[name] for name in _TIMES if isinstance(one.get(name), str)), None)
-    try:
-        when = None if at is None else datetime.fromisoformat(at)
-    except ValueError:
-        when = None
-    return one.get("id"), text, one.get("score"), when if when is None or when.tzinfo else None
 
 
 def make_mcp(argument: str, parameters: Field) -> AgentSource:

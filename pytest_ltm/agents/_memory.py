@@ -14,7 +14,7 @@ from pytest_ltm.agents._adapt import AgentSource, agent_source, is_keyless
 from pytest_ltm.agents._chat_agent import longest_message
 from pytest_ltm.agents._unbuilt import Remembering
 from pytest_ltm.agents.memory.embeddings import make_embeds
-from pytest_ltm.agents.memory.parameters import GROUPS, NAMES, MemorySettings, memory_settings
+from pytest_ltm.agents.memory.parameters import GROUPS, NAMES, memory_settings
 from pytest_ltm.agents.memory.thinker import Thinker, make_thinker
 
 if TYPE_CHECKING:
@@ -44,17 +44,10 @@ def make_memory(argument: str, parameters: Field) -> AgentSource:
     also = {} if embedding is None else {"embeddings": embedding.configuration()}
     kind = Pipeline if how.pressure is None else Paging
     known = Remembering(
-        _max_prompt_tokens(how), longest_message(how.window), free=chosen is embedding is None,
+        how.longest_prompt, longest_message(how.window), free=chosen is embedding is None,
         longest_reply=None if chosen is None else chosen.max_tokens,
     )  # fmt: skip
     return agent_source(lambda: kind(how, thinker(), embeds(), also), spec=f"memory:{argument}", known=known)
-
-
-def _max_prompt_tokens(how: MemorySettings) -> int:
-    if how.pressure is not None:
-        return how.pressure.at or how.window
-    recent = how.window // 2 if isinstance(how.recent, int) and how.recent else round(how.window * how.recent)
-    return min(how.window, how.reading.budget + recent)
 
 
 def model_within(argument: str) -> ModelSpec | None:

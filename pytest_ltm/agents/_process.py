@@ -73,6 +73,8 @@ class LineProcess:
     def __init__(
         self, command: Sequence[str], *, folder: str | None, more: Mapping[str, str], stderr: Path | None
     ) -> None:
+        self.killed = False
+        """Nobody can ask it any more."""
         self._lifeline: int | None = None
         self._keeps = stderr is not None
         try:
@@ -143,8 +145,19 @@ class LineProcess:
     def ask(self, request: Mapping[str, Any], *, wanted: str, seconds: float | None) -> dict[str, Any]:
         """Return the answer to a request: an object with the field `wanted`, or with `error`.
 
-        OutOfStep for anything else, and where none comes within so many seconds (None: no limit).
+        OutOfStep, with its last words, for anything else, and where none comes within so many seconds (None: no limit).
+        It is ended then, and by whatever else interrupts this: its answer would come when nobody waits for it.
         """
+        try:
+            return self._answer_of(request, wanted, seconds)
+        except OutOfStep as error:
+            self.kill()
+            raise OutOfStep(f"{error}{self.last_words()}") from None
+        except BaseException:
+            self.kill()
+            raise
+
+    def _answer_of(self, request: Mapping[str, Any], wanted: str, seconds: float | None) -> dict[str, Any]:
         if (early := self.pending_line()) is not None:
             shown = shorten_foreign_text(early.decode("utf-8", "replace"))
             raise OutOfStep(f"wrote a line before it was asked: {shown}")
@@ -155,7 +168,13 @@ class LineProcess:
             raise OutOfStep(self.ending()) from None
         except TimeoutError:
             raise OutOfStep(f"gave no answer within {seconds:g} s") from None
-        answer = _parse_answer_line(line)
+        try:
+            answer = json.loads(line)
+        except (ValueError, RecursionError):
+            answer = None
+        if not isinstance(answer, dict):
+            shown = shorten_foreign_text(line.decode("utf-8", "replace"))
+            raise OutOfStep(f"wrote something to stdout that is not a JSON object: {shown}. Let it print to stderr")
         if wanted not in answer and "error" not in answer:
             raise OutOfStep(f"answered without {wanted!r}: {shorten_foreign_text(json.dumps(answer))}")
         return answer
@@ -171,7 +190,10 @@ class LineProcess:
         with contextlib.suppress(subprocess.TimeoutExpired):
             status = self._process.wait(_GRACE)
             self._threads[-1].join(_GRACE)  # what it said last is the most telling
-            return f"ended with status {status}" if status >= 0 else f"was ended by {_signal_name(-status)}"
+            # A real-time signal has a number only.
+            names = {one.value: one.name for one in signal.Signals}
+            named = names.get(-status, f"signal {-status}")
+            return f"ended with status {status}" if status >= 0 else f"was ended by {named}"
         return "closed its stdout"
 
     def last_words(self) -> str:
@@ -204,6 +226,7 @@ class LineProcess:
 
     def kill(self) -> None:
         """End it and whatever it has started at once: also within a call that has run out of time."""
+        self.killed = True
         self._let_go()
         if not _HAS_GUARD:
             self._process.kill()
@@ -215,17 +238,6 @@ class LineProcess:
         lifeline, self._lifeline = self._lifeline, None
         if lifeline is not None:
             os.close(lifeline)
-
-
-def _parse_answer_line(line: bytes) -> dict[str, Any]:
-    try:
-        answer = json.loads(line)
-    except (ValueError, RecursionError):
-        answer = None
-    if isinstance(answer, dict):
-        return answer
-    shown = shorten_foreign_text(line.decode("utf-8", "replace"))
-    raise OutOfStep(f"wrote something to stdout that is not a JSON object: {shown}. Let it print to stderr")
 
 
 def _write_lines(pipe: IO[bytes], lines: queue.SimpleQueue[bytes | None]) -> None:
@@ -287,9 +299,3 @@ class _HeadAndTail:
             gone = self._last.popleft()
             self._held -= len(gone)
             self._lost += len(gone)
-
-
-def _signal_name(number: int) -> str:
-    with contextlib.suppress(ValueError):
-        return signal.Signals(number).name
-    return f"signal {number}"

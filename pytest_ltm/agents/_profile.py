@@ -253,17 +253,17 @@ def _chat_profile(offer: Offer) -> Profile:
 
 def capabilities_of_class(agent: type) -> frozenset[str]:
     """Return the capabilities that the instances of a class have, as far as the class shows."""
+
+    def has(member: str) -> bool:
+        result = inspect.getattr_static(agent, member, None)
+        return result is True if member == "stateless" else result is not None
+
     return frozenset(
         name
         for name, capability in CAPABILITIES.items()
-        if all(_has_member(agent, member) for member in protocol_members(capability))
+        if all(map(has, protocol_members(capability)))
         and (capability is not SeparatesUsers or takes_user(getattr(agent, "reply", None)))
     )
-
-
-def _has_member(agent: type, member: str) -> bool:
-    result = inspect.getattr_static(agent, member, None)
-    return result is True if member == "stateless" else result is not None
 
 
 def _make_profile(having: frozenset[str], limit: object) -> Profile:
@@ -273,16 +273,6 @@ def _make_profile(having: frozenset[str], limit: object) -> Profile:
 
 def _most_out(longest_reply: int | None) -> str:
     return "" if longest_reply is None else f"; out: at most {longest_reply:,} for each reply"
-
-
-def _padded_profile(padding: Padding) -> Profile:
-    """Return what is known of a padded agent that may cost something, so that it must not be made."""
-    model = profile_of(padding.model)
-    return Profile(
-        capabilities=(model.capabilities - PADDING_CAPABILITIES) | {"Configured"}, reads=model.reads,
-        max_message_tokens=model.max_message_tokens, policy=model.policy,
-        answers=lambda: padding.wrap_agent(model.answers()),
-    )  # fmt: skip
 
 
 def _memory_profile(given: Remembering, source: AgentSource) -> Profile:
@@ -303,7 +293,15 @@ def _embedded_profile(kind: str, argument: str, source: AgentSource) -> Profile:
     if kind == "length-bias" and Bias.parse_bias(argument).model is not None:
         return Profile(capabilities=capabilities_of_class(ContextWindowAgent))
     if isinstance(source.given, Padding) and not is_free(spec_within(source)):
-        return _padded_profile(source.given)
+        # It may cost something, so that it must not be made.
+        padding, model = source.given, profile_of(source.given.model)
+        return replace(
+            model,
+            capabilities=(model.capabilities - PADDING_CAPABILITIES) | {"Configured"},
+            answers=lambda: padding.wrap_agent(model.answers()),
+            longest_reply=None,
+            brief=False,
+        )
     profile = Profile(capabilities=capabilities_of(source.make()), answers=source.make, brief=True)
     if kind in {"full", "cost"}:
         whole = "the whole conversation, sent again with each message"

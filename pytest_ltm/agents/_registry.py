@@ -106,7 +106,20 @@ def split_specs(values: Sequence[str]) -> list[tuple[str | None, str]]:
     belongs to the query before it. Raises ConfigurationError for an empty part, and for two agents with one label,
     given or made by `label_for`.
     """
-    specs = [_split_label(part, value) for value in values for part in _split_specs(value)]
+    specs: list[tuple[str | None, str]] = []
+    for value in values:
+        named = _NAMED.fullmatch(value)
+        is_whole = _WHOLE.match((named[2] if named else value).strip())
+        if not is_whole and (hidden := _HIDDEN_WHOLE.search(value)):
+            raise ConfigurationError(
+                f"{value!r}: a {hidden[1]!r} spec may hold commas, so it is never split off. Give it an --ltm-agent of "
+                "its own"
+            )
+        for part in [value] if is_whole else _NEXT_SPEC.split(value):
+            named = _NAMED.fullmatch(part)
+            specs.append((label_for(named[1]), named[2].strip()) if named else (None, part.strip()))
+            if not specs[-1][1]:
+                raise ConfigurationError(f"{value!r} names an empty agent. Write SPEC[,SPEC...], or NAME=SPEC")
     seen: dict[str, str] = {}
     for label, spec in specs:
         effective = label or label_for(spec)
@@ -146,27 +159,6 @@ def reading_variants(spec: str) -> list[tuple[str, str]]:
 def label_for(spec: str) -> str:
     """Return the spec without secrets, and with `_` for each character that a label cannot hold."""
     return re.sub(r"[^A-Za-z0-9_.]", "_", redact_secrets(spec))
-
-
-def _split_specs(value: str) -> list[str]:
-    named = _NAMED.fullmatch(value)
-    if _WHOLE.match((named.group(2) if named else value).strip()):
-        return [value]
-    hidden = _HIDDEN_WHOLE.search(value)
-    if hidden:
-        raise ConfigurationError(
-            f"{value!r}: a {hidden.group(1)!r} spec may hold commas, so it is never split off. "
-            f"Give it an --ltm-agent of its own"
-        )
-    return _NEXT_SPEC.split(value)
-
-
-def _split_label(part: str, value: str) -> tuple[str | None, str]:
-    named = _NAMED.fullmatch(part)
-    label, spec = (label_for(named.group(1)), named.group(2).strip()) if named else (None, part.strip())
-    if not spec:
-        raise ConfigurationError(f"{value!r} names an empty agent. Write SPEC[,SPEC...], or NAME=SPEC")
-    return label, spec
 
 
 def _file_hint(spec: str) -> str:
@@ -342,36 +334,35 @@ def _variable_name(name: str, field: Field) -> str:
 
 
 def _bind_parameters(given: object, parameters: Field, secret: Mapping[str, str]) -> object:
-    """Return a class, factory or function with its parameters; an object has none."""
+    """Return a class, factory or function with its parameters; an object has none.
+
+    DefinitionError says which parameter is unknown or missing, where Python can tell.
+    """
     values: dict[str, Any] = {**parameters.json(), **secret}
     if not values:
         return given
     if not callable(given) or (hasattr(given, "reply") and not isinstance(given, type)):
         kind = type(given).__name__
         raise parameters.fault(f"a {kind} object is made already, so it takes none. Name its class or a factory.")
-    _check_parameters(given, parameters, values)
-    return partial(given, **values)
-
-
-def _check_parameters(given: Callable[..., Any], parameters: Field, values: Mapping[str, Any]) -> None:
-    """Raise the error that says which parameter is unknown or missing, where Python can tell."""
+    bound = partial(given, **values)
     try:
         signature = inspect.signature(given)
     except (TypeError, ValueError):  # built in C: calling it will tell
-        return
+        return bound
     named = {name: one for name, one in signature.parameters.items() if one.kind in _BY_NAME}
     takes_any = any(one.kind is one.VAR_KEYWORD for one in signature.parameters.values())
     who = getattr(given, "__name__", type(given).__name__)
-    for name in values:
-        if name not in named and not takes_any:
-            there = f"It takes {', '.join(named)}." if named else "It takes none."
-            hint = did_you_mean(name, named)
-            place = parameters.child(name) if name in parameters.value else parameters
-            raise place.fault(f"{who} has no parameter {name!r}.{hint} {there}")
+    if unknown := [name for name in values if name not in named and not takes_any]:
+        there = f"It takes {', '.join(named)}." if named else "It takes none."
+        hint, place = did_you_mean(unknown[0], named), parameters
+        if unknown[0] in parameters.value:
+            place = parameters.child(unknown[0])
+        raise place.fault(f"{who} has no parameter {unknown[0]!r}.{hint} {there}")
     needed = {name for name, one in named.items() if one.default is one.empty}
     missing = [name for name in named if name in needed - {CONVERSATION_ID_PARAMETER, *values}]
     if missing and isinstance(given, type):
         raise parameters.fault(f"{who} needs {', '.join(map(repr, missing))} as well.")
+    return bound
 
 
 _BY_NAME = {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}

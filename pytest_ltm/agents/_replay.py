@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -25,7 +26,7 @@ from pytest_ltm.datasets._published import scenario_of
 from pytest_ltm.fillers import answers_of, reply_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from pytest_ltm._model.simulated_user import UserQuestion
@@ -36,82 +37,6 @@ _AROUND, _MIDDLE = 40, 200
 """Characters that a diff shows on either side of the difference, and of it."""
 # Characters of a message by whose words the nearest is found.
 _WORDS = 2_000
-
-
-class RecordedReplies:
-    """The exchanges of a recorded conversation by who spoke, each to be had once."""
-
-    def __init__(self, record: ConversationRecord) -> None:
-        agent = None if record.header is None else record.header.agent
-        told = {"AcceptsHistory"} if any(each.told for each in record.transcript) else set()
-        self.capabilities = frozenset(told).union(() if agent is None else agent.capabilities)
-        """What the recorded agent could do."""
-        self.max_message_tokens = agent.max_message_tokens if agent is not None else 0
-        """0 where that is not recorded."""
-        self.fingerprint = record.header.agent_fingerprint if record.header is not None else ""
-        """Of the recorded agent."""
-        self.messages = [(each.by, each.text) for each in record.messages.values()]
-        """Speaker and text of each message, in their order."""
-        self.fillers = {each.text for each in record.messages.values() if each.kind == "filler"}
-        """The texts of those that were filler."""
-        self._numbers = list(record.messages)
-        self._given = [record.replies.get(number) or record.faults.get(number) for number in record.messages]
-        self._places: dict[tuple[str, str], list[int]] = {}
-        for place, said in enumerate(self.messages):
-            self._places.setdefault(said, []).append(place)
-
-    def place(self, speaker: str, message: str, taken: int) -> int | None:
-        """Return the place of the first such message that is not `taken` (a bit for each place), None if none is."""
-        places = self._places.get((speaker, message), ())
-        return next((place for place in places if not taken >> place & 1), None)
-
-    def reply(self, place: int) -> Reply:
-        """Return a recorded reply; AgentFault where a fault is recorded, or nothing."""
-        given = self._given[place]
-        if given is None:
-            raise AgentFault("the recording ends with this message: nobody replied any more")
-        if isinstance(given, events.Fault):
-            raise AgentFault(given.text, fatal=given.fatal)
-        spent = given.usage is not None or given.cost_usd is not None  # then, not now
-        return Reply(given.text, given.usage, given.cost_usd, spent, given.finish_reason, given.thoughts, given.mishaps)
-
-    def retrieved(self, place: int) -> list[str]:
-        """Return what was retrieved for a recorded reply; texts that were cut hold the needles that they held."""
-        given = self._given[place]
-        if not isinstance(given, events.ReplyReceived):
-            return []
-        held: dict[int, list[str]] = {}
-        for number, rank in given.places:
-            if number in self._numbers:
-                held.setdefault(rank, []).append(self.messages[self._numbers.index(number)][1])
-        ranked = enumerate(given.retrieved or (), start=1)
-        return ["\n".join([text, *held.get(rank, ())]) if is_cut(text) else text for rank, text in ranked]
-
-    def written(self, place: int) -> list[tuple[str, str, str | None]]:
-        """Return what the agent's memory did up to a recorded reply, as far as it is told in full."""
-        given = self._given[place]
-        done = given.memory if isinstance(given, events.ReplyReceived) else ()
-        return [(one.what, one.record, one.text) for one in done if one.text is not None or one.what == "deleted"]
-
-    def in_context(self, place: int) -> list[str]:
-        """Return the earlier messages of the speaker of which it is not known that they had to be retrieved."""
-        given, (speaker, _) = self._given[place], self.messages[place]
-        if not isinstance(given, events.ReplyReceived):
-            return []
-        retrieved = {number for number, _ in given.places}
-        earlier = zip(self._numbers[:place], self.messages, strict=False)
-        return [text for number, (by, text) in earlier if by == speaker and number not in retrieved]
-
-
-def read_replies(path: Path) -> tuple[RecordedReplies, str]:
-    """Return a journal's replies, and the hash of the file; AgentError if it cannot be read."""
-    try:
-        digest = hashlib.sha256(read_regular(path)).hexdigest()
-        return RecordedReplies(ConversationRecord.read_record(path)), f"sha256:{digest}"
-    except OSError as error:
-        raise AgentError(f"{path}: cannot be read: {error.strerror}") from error
-    except LtmError as error:
-        raise AgentError(f"not a journal: {error}") from error
 
 
 def nearest_message(messages: Sequence[tuple[str, str]], speaker: str, message: str) -> str | None:
@@ -126,26 +51,25 @@ def nearest_message(messages: Sequence[tuple[str, str]], speaker: str, message: 
     return max(own or [text for _, text in messages], key=likeness, default=None)
 
 
-def text_difference(recorded: str, now: str) -> str:
-    """Return the places at which two texts differ, with a little of what surrounds them, on two lines."""
-    before = _count_equal(recorded, now)
-    after = _count_equal(recorded[before:][::-1], now[before:][::-1])
-    return "\n".join(f"{sign} {_text_excerpt(text, before, after)}" for sign, text in (("-", recorded), ("+", now)))
-
-
 def _count_equal(one: str, other: str) -> int:
     """Return how many characters two texts have in common at the beginning."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((number for number, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
-def _text_excerpt(text: str, before: int, after: int) -> str:
-    start, end = max(0, before - _AROUND), min(len(text), len(text) - after + _AROUND)
-    shown = text[start:end]
-    if len(shown) > 2 * _AROUND + _MIDDLE:
-        shown = f"{shown[: _AROUND + _MIDDLE]} … {shown[-_AROUND:]}"
-    shown = f"{'…' * (start > 0)}{shown}{'…' * (end < len(text))}"
-    return shown.replace("\n", "\\n")
+def text_difference(recorded: str, now: str) -> str:
+    """Return the places at which two texts differ, with a little of what surrounds them, on two lines."""
+    before = _count_equal(recorded, now)
+    after = _count_equal(recorded[before:][::-1], now[before:][::-1])
+    lines = []
+    for sign, text in (("-", recorded), ("+", now)):
+        start, end = max(0, before - _AROUND), min(len(text), len(text) - after + _AROUND)
+        shown = text[start:end]
+        if len(shown) > 2 * _AROUND + _MIDDLE:
+            shown = f"{shown[: _AROUND + _MIDDLE]} … {shown[-_AROUND:]}"
+        shown = f"{'…' * (start > 0)}{shown}{'…' * (end < len(text))}"
+        lines.append(f"{sign} {shown}".replace("\n", "\\n"))
+    return "\n".join(lines)
 
 
 # --- Recordings: which journal `replay:ARGUMENT` names, and which of a run's journals belongs to a conversation.
@@ -199,9 +123,10 @@ def find_recordings(argument: str, ltm_dir: Path | None = None) -> Recordings:
             return Recordings(argument, path, {"": file})
     runs = ltm_dir or Path(LTM_DIR)
     recording, slash, label = argument.rpartition("/")
-    if not path.is_dir() and slash and (any(Path(recording).glob(f"*/{JOURNAL}")) or _is_run(recording, runs)):
-        return _of_run(argument, _recording_folder(argument, recording, runs), label)
-    return _of_run(argument, _recording_folder(argument, argument, runs), None)
+    is_id = recording == LATEST or (Path(recording).name == recording and (runs / "runs" / recording).is_dir())
+    if path.is_dir() or not slash or not (is_id or any(Path(recording).glob(f"*/{JOURNAL}"))):
+        return _of_run(argument, _recording_folder(argument, argument, runs), None)
+    return _of_run(argument, _recording_folder(argument, recording, runs), label)
 
 
 def resolve_latest(spec: str, ltm_dir: Path) -> str:
@@ -211,10 +136,6 @@ def resolve_latest(spec: str, ltm_dir: Path) -> str:
     if (kind, recording) != ("replay", LATEST) or Path(argument).exists():
         return spec
     return f"{kind}:{_recording_folder(argument, recording, ltm_dir).name}{slash}{label}"
-
-
-def _is_run(text: str, runs: Path) -> bool:
-    return text == LATEST or (Path(text).name == text and (runs / "runs" / text).is_dir())
 
 
 def _recording_folder(argument: str, text: str, ltm_dir: Path) -> Path:
@@ -261,9 +182,16 @@ class MasterLogReplay(Announced):
 
     def __init__(self, events: Iterable[dict[str, Any]]) -> None:
         self._left: dict[str, list[tuple[str, str]]] = {}
-        for speaker, message, reply in _log_exchanges(events):
-            self._left.setdefault(speaker, []).append((message, reply))
         self._speaker = ""
+        asked: dict[str, str] = {}
+        for event in events:
+            kind, text = event["type"], event["data"].get("message", "")
+            folder, dash, example = event["test_id"].rpartition(" - ")
+            speaker = f"{scenario_of(folder)}/{example}" if dash else ""
+            if kind in {_MESSAGE, _FILLER}:
+                asked[speaker] = text
+            elif kind in {_REPLY, _FILLER_REPLY} and speaker in asked:
+                self._left.setdefault(speaker, []).append((asked.pop(speaker), text))
 
     def announce(self, speaker: str) -> None:
         """Know which example speaks next."""
@@ -287,32 +215,27 @@ class MasterLogReplay(Announced):
         return left.pop(process.extractOne(message, messages, scorer=fuzz.ratio)[2])[1]
 
 
-def _log_exchanges(events: Iterable[dict[str, Any]]) -> Iterable[tuple[str, str, str]]:
-    asked: dict[str, str] = {}
-    for event in events:
-        kind, text = event["type"], event["data"].get("message", "")
-        folder, dash, example = event["test_id"].rpartition(" - ")
-        speaker = f"{scenario_of(folder)}/{example}" if dash else ""
-        if kind in {_MESSAGE, _FILLER}:
-            asked[speaker] = text
-        elif kind in {_REPLY, _FILLER_REPLY} and speaker in asked:
-            yield speaker, asked.pop(speaker), text
-
-
 WAY_OUT = "What is said has changed since: put it back, or record it again with the agent itself"
-
-
-OTHER_FILLER = (
-    "How much filler is needed depends on all that is said: replay the whole conversation as it was, or record it "
-    "again with the agent itself"
-)
+# A message of the longest that a recorded agent took, where that is not recorded; characters of one in an error.
+_MOST, _SHOWN = 4096, 200
 
 
 class JournalReplay(Announced):
     """Gives the replies that one of our journals holds; a message that it does not hold is a fault with a diff."""
 
-    def __init__(self, replies: RecordedReplies, digest: str = "") -> None:
-        self._replies, self._digest = replies, digest
+    def __init__(self, record: ConversationRecord, digest: str = "") -> None:
+        """`digest`: of the journal, for the fingerprint."""
+        header = record.header
+        agent = None if header is None else header.agent
+        self._configuration = {"replayed": "" if header is None else header.agent_fingerprint, "journal": digest}
+        self._messages = [(each.by, each.text) for each in record.messages.values()]
+        """Speaker and text of each message, in their order."""
+        self._fillers = {each.text for each in record.messages.values() if each.kind == "filler"}
+        self._numbers = list(record.messages)
+        self._given = [record.replies.get(number) or record.faults.get(number) for number in record.messages]
+        self._places: dict[tuple[str, str], list[int]] = {}
+        for place, said in enumerate(self._messages):
+            self._places.setdefault(said, []).append(place)
         self._speaker = ""
         # A number, not a set: it is saved with every reply.
         self._taken = 0
@@ -321,8 +244,10 @@ class JournalReplay(Announced):
         """The place of the message that was said last."""
         self._unshown: int | None = None
         """The same, until what the memory did for it has been asked for."""
-        self.max_message_tokens = replies.max_message_tokens or _MOST
-        grant_capabilities(self, replies.capabilities - {"Checkpointable"}, None)
+        told = {"AcceptsHistory"} if any(each.told for each in record.transcript) else set()
+        self.max_message_tokens = (0 if agent is None else agent.max_message_tokens) or _MOST
+        # What is saved is a number of its own, whatever the recorded agent saved.
+        grant_capabilities(self, told.union(() if agent is None else agent.capabilities) - {"Checkpointable"}, None)
 
     def announce(self, speaker: str) -> None:
         """Know which example speaks next."""
@@ -346,18 +271,25 @@ class JournalReplay(Announced):
 
     def configuration(self) -> Mapping[str, Any]:
         """Return what is replayed."""
-        return {"replayed": self._replies.fingerprint, "journal": self._digest}
+        return self._configuration
 
     # --- capabilities, if the recorded agent had them
 
     def _reply(self, message: str, user: str = "") -> Reply:  # noqa: ARG002 - the message tells it
         recorded = as_recorded(message)
-        place = self._replies.place(self._speaker, recorded, self._taken)
+        places = self._places.get((self._speaker, recorded), ())
+        place = next((place for place in places if not self._taken >> place & 1), None)
         if place is None:
             raise AgentFault(self._why_not(recorded))
         self._taken |= 1 << place
         self._last = self._unshown = place
-        return self._replies.reply(place)
+        given = self._given[place]
+        if given is None:
+            raise AgentFault("the recording ends with this message: nobody replied any more")
+        if isinstance(given, events.Fault):
+            raise AgentFault(given.text, fatal=given.fatal)
+        spent = given.usage is not None or given.cost_usd is not None  # then, not now
+        return Reply(given.text, given.usage, given.cost_usd, spent, given.finish_reason, given.thoughts, given.mishaps)
 
     def _accept(self, message: str, reply: str, user: str = "") -> None:
         """Take filler or history in; nothing to remember."""
@@ -365,32 +297,50 @@ class JournalReplay(Announced):
     def _tell_time(self, now: datetime) -> None:
         """Take no notice."""
 
-    def _retrieved(self) -> Sequence[str]:
-        return self._replies.retrieved(self._last)
+    def _retrieved(self) -> list[str]:
+        """Return what was retrieved for the recorded reply; texts that were cut hold the needles that they held."""
+        given = self._given[self._last]
+        if not isinstance(given, events.ReplyReceived):
+            return []
+        held: dict[int, list[str]] = {}
+        for number, rank in given.places:
+            if number in self._numbers:
+                held.setdefault(rank, []).append(self._messages[self._numbers.index(number)][1])
+        ranked = enumerate(given.retrieved or (), start=1)
+        return ["\n".join([text, *held.get(rank, ())]) if is_cut(text) else text for rank, text in ranked]
 
-    def _written(self) -> Sequence[tuple[str, str, str | None]]:
+    def _written(self) -> list[tuple[str, str, str | None]]:
+        """Return what the agent's memory did up to the recorded reply, as far as it is told in full."""
         place, self._unshown = self._unshown, None
-        return [] if place is None else self._replies.written(place)
+        given = None if place is None else self._given[place]
+        done = given.memory if isinstance(given, events.ReplyReceived) else ()
+        return [(one.what, one.record, one.text) for one in done if one.text is not None or one.what == "deleted"]
 
-    def _in_context(self) -> Sequence[str]:
-        return self._replies.in_context(self._last)
+    def _in_context(self) -> list[str]:
+        """Return the earlier messages of the speaker of which it is not known that they had to be retrieved."""
+        given, (speaker, _) = self._given[self._last], self._messages[self._last]
+        if not isinstance(given, events.ReplyReceived):
+            return []
+        retrieved = {number for number, _ in given.places}
+        earlier = zip(self._numbers[: self._last], self._messages, strict=False)
+        return [text for number, (by, text) in earlier if by == speaker and number not in retrieved]
 
     def _reset(self) -> None:
         self._taken = 0
 
     def _why_not(self, text: str) -> str:
         who = f" of {self._speaker}" if self._speaker else ""
-        if self._replies.place(self._speaker, text, taken=0) is not None:
+        if (self._speaker, text) in self._places:
             return f"the recording holds no further reply to {text[:_SHOWN]!r}{who}. {WAY_OUT}"
-        near = nearest_message(self._replies.messages, self._speaker, text)
+        near = nearest_message(self._messages, self._speaker, text)
         shown = None if near is None else f"Nearest recorded (-) and this one (+):\n{text_difference(near, text)}"
         diff = shown or "Nothing is recorded"
-        if not self._speaker and near in self._replies.fillers:
-            return f"the recording does not hold this filler. {diff}\n{OTHER_FILLER}"
+        if not self._speaker and near in self._fillers:
+            return (
+                f"the recording does not hold this filler. {diff}\nHow much filler is needed depends on all that is "
+                "said: replay the whole conversation as it was, or record it again with the agent itself"
+            )
         return f"the recording does not hold this message{who}. {diff}\n{WAY_OUT}"
-
-
-_MOST, _SHOWN = 4096, 200
 
 
 class PromptedReplay(JournalReplay, Prompted):
@@ -402,13 +352,23 @@ class PromptedReplay(JournalReplay, Prompted):
 
 def replay_agent(path: Path) -> JournalReplay | MasterLogReplay:
     """Return an agent that replays a file; AgentError if it cannot be read."""
-    first = _first_event(path)
-    if "type" in first:
-        return MasterLogReplay(_master_events(path))
-    replies, digest = read_replies(path)
-    if not replies.messages:
+    if "type" in _first_event(path):
+        with _readable(path, "log"):
+            # Not splitlines: a text may hold U+2028.
+            lines = read_regular(path).decode().replace("\r\n", "\n").split("\n")
+            logged = [event for event in map(json.loads, filter(None, lines)) if isinstance(event, dict)]
+        return MasterLogReplay(logged)
+    with _readable(path):
+        digest = hashlib.sha256(read_regular(path)).hexdigest()
+        try:
+            record = ConversationRecord.read_record(path)
+        except LtmError as error:
+            raise AgentError(f"not a journal: {error}") from error
+    if not record.messages:
         raise AgentError(f"nothing is recorded in {path}")
-    return (PromptedReplay if "Prompted" in replies.capabilities else JournalReplay)(replies, digest)
+    agent = None if record.header is None else record.header.agent
+    is_control = agent is not None and "Prompted" in agent.capabilities
+    return (PromptedReplay if is_control else JournalReplay)(record, f"sha256:{digest}")
 
 
 def replay_source(argument: str, *, ltm_dir: Path | None = None) -> AgentSource:
@@ -419,10 +379,8 @@ def replay_source(argument: str, *, ltm_dir: Path | None = None) -> AgentSource:
     recordings = find_recordings(argument, ltm_dir)
     # Now, not when the conversation that needs it begins.
     for path in recordings.by_place.values():
-        try:
+        with _readable(f"agent 'replay:{argument}': {path}"):
             open_regular(path).close()
-        except OSError as error:
-            raise AgentError(f"agent 'replay:{argument}': {path}: cannot be read: {error.strerror}") from error
     return AgentSource(
         lambda: replay_agent(recordings.only_journal), spec=f"replay:{argument}", kind="replay", owned=True,
         given=JournalReplay, at=lambda folder: replay_agent(recordings.journal_in(folder.name)),
@@ -455,14 +413,9 @@ def recorded_count(argument: str, ltm_dir: Path | None = None) -> Count:
 
 
 def _first_event(path: Path) -> dict[str, Any]:
-    try:
-        with open_regular(path) as file:
-            line = file.readline()
+    with _readable(path), open_regular(path) as file:
+        line = file.readline()
         data = json.loads(line) if line.strip() else None
-    except OSError as error:
-        raise AgentError(f"{path}: cannot be read: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
-        raise AgentError(f"{path}: not a journal of JSON lines: {error}") from error
     if data is None:
         raise AgentError(f"nothing is recorded in {path}")
     if not isinstance(data, dict):
@@ -470,11 +423,12 @@ def _first_event(path: Path) -> dict[str, Any]:
     return data
 
 
-def _master_events(path: Path) -> list[dict[str, Any]]:
+@contextmanager
+def _readable(place: object, what: str = "journal") -> Iterator[None]:
+    """Report what fails in reading a file: that it cannot be read, or that it is no `what`."""
     try:
-        lines = read_regular(path).decode().replace("\r\n", "\n").split("\n")  # not splitlines: a text may hold U+2028
-        return [event for event in map(json.loads, filter(None, lines)) if isinstance(event, dict)]
+        yield
     except OSError as error:
-        raise AgentError(f"{path}: cannot be read: {error.strerror}") from error
+        raise AgentError(f"{place}: cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
-        raise AgentError(f"{path}: not a log of JSON lines: {error}") from error
+        raise AgentError(f"{place}: not a {what} of JSON lines: {error}") from error

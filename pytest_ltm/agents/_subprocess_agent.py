@@ -11,12 +11,12 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+from msgspec import Struct, convert
 
 from pytest_ltm._calls.hub import OutOfTime, runs_in_hub_thread
 from pytest_ltm._calls.retry import RemoteCause, Trouble
 from pytest_ltm._calls.time_limits import call_within
-from pytest_ltm._model.agent import Apart, Capabilities, Mishap, Promised, Reply, Usage
+from pytest_ltm._model.agent import Apart, Capabilities, Promised, Reply, Usage
 from pytest_ltm._storage.clock import can_interrupt
 from pytest_ltm._storage.errors import AgentFault
 from pytest_ltm._storage.secrets import redact_secrets
@@ -129,7 +129,7 @@ class AgentApart(Apart):
     def close(self) -> None:
         """Close the agent, and end its process and what it has started."""
         try:
-            if self._process is not None:
+            if self._process is not None and not self._process.killed:
                 self._asked({"close": True}, "ok")
         finally:
             process, self._process = self._process, None
@@ -139,13 +139,13 @@ class AgentApart(Apart):
     # --- capabilities, if it has them
 
     def _reply(self, message: str, user: str = "") -> Reply:
-        return self._took(self._asked({"message": message, "user": user}, "reply"))
+        return self._replied({"message": message, "user": user})
 
     def _answer_alone(self, message: str) -> Reply:
-        return self._took(self._asked({"message": message, "alone": True}, "reply"))
+        return self._replied({"message": message, "alone": True})
 
     def _reply_with_images(self, message: str, images: Sequence[bytes]) -> Reply:
-        return self._took(self._asked({"message": message, "images": [_encode_bytes(one) for one in images]}, "reply"))
+        return self._replied({"message": message, "images": [_encode_bytes(one) for one in images]})
 
     def _begin_session(self, user: str) -> None:
         """Need nothing: where the agent is made, its session begins."""
@@ -154,8 +154,7 @@ class AgentApart(Apart):
         self._asked({"reset": True}, "ok")
 
     def _accept(self, message: str, reply: str, user: str = "") -> Reply:
-        fields = {"message": message, "reply": reply, "user": user}
-        return self._took({"reply": "", **self._asked({"accept": fields}, "ok")})
+        return self._replied({"accept": {"message": message, "reply": reply, "user": user}})
 
     def _save(self) -> bytes:
         return base64.b64decode(self._asked({"save": True}, "state")["state"])
@@ -193,13 +192,8 @@ class AgentApart(Apart):
 
     # --- the process
 
-    def _took(self, answer: Mapping[str, Any]) -> Reply:
-        usage = answer.get("usage")
-        return Reply(
-            answer["reply"], None if usage is None else Usage(**usage), answer.get("cost_usd"),
-            answer.get("hypothetical", False), answer.get("finish_reason", ""), answer.get("thoughts", ""),
-            tuple(Mishap(**each) for each in answer.get("mishaps", ())),
-        )  # fmt: skip
+    def _replied(self, request: dict[str, Any]) -> Reply:
+        return convert(self._asked(request, "reply")["reply"], Reply)
 
     def _begun(self) -> dict[str, Any]:
         """Start the process and return what it says of the agent that it has made."""
@@ -211,21 +205,16 @@ class AgentApart(Apart):
                 seconds=_own_limit(self._where.how.limit),
             )  # fmt: skip
         except OutOfStep as error:
-            raise AgentUnavailable(
-                f"agent {self._where.spec!r} could not be made: its process {self._ended(error)}"
-            ) from None
-        except BaseException:
-            self._kill()
-            raise
+            raise AgentUnavailable(f"agent {self._where.spec!r} could not be made: its process {error}") from None
         if "error" in answer:
-            self._kill()
+            self._process.kill()
             raise AgentUnavailable(answer["error"]) from _remote_cause(answer)
         return answer
 
     def _asked(self, request: dict[str, Any], wanted: str) -> dict[str, Any]:
         """Return the answer to a request, which holds the field `wanted`; a process out of step is ended."""
         # It has ended on an earlier call; the caller loads or tells it again what it knew.
-        if self._process is None:
+        if self._process is None or self._process.killed:
             self._begun()
         assert self._process is not None
         if self._now:
@@ -234,24 +223,16 @@ class AgentApart(Apart):
             answer = self._process.ask(request, wanted=wanted, seconds=_own_limit(self._where.how.limit))
         except OutOfStep as error:
             fatal = not self._capabilities.restorable
-            raise AgentFault(f"its process {self._ended(error)}", fatal=fatal, interrupted=True) from None
-        except BaseException:  # a time limit: the answer would come when nobody waits for it
-            self._kill()
-            raise
-        if "error" in answer:
-            raise _remote_fault(answer)
-        return answer
-
-    def _ended(self, error: OutOfStep) -> str:
-        """End the process, and return what it did and said at last."""
-        process = self._process
-        self._kill()
-        return str(error) + ("" if process is None else process.last_words())
-
-    def _kill(self) -> None:
-        process, self._process = self._process, None
-        if process is not None:
-            process.kill()
+            raise AgentFault(f"its process {error}", fatal=fatal, interrupted=True) from None
+        if "error" not in answer:
+            return answer
+        raised, told = _remote_cause(answer), answer["fault"]
+        if not told:
+            raise raised
+        # An adapter's own word, as it is.
+        fault = AgentFault(answer["error"], fatal=told["fatal"])
+        fault.refused, fault.usage = told["refused"], None if told["usage"] is None else Usage(**told["usage"])
+        raise fault from raised
 
 
 def _encode_bytes(data: bytes) -> str:
@@ -270,16 +251,3 @@ def _remote_cause(answer: Mapping[str, Any]) -> RemoteCause:
     if answer["traceback"]:
         error.__cause__ = Traceback(redact_secrets(f"in the agent's process\n{answer['traceback']}"))
     return error
-
-
-def _remote_fault(answer: Mapping[str, Any]) -> BaseException:
-    """Return what a call of the agent raised there: an adapter's own word as it is."""
-    raised = _remote_cause(answer)
-    if not answer["fault"]:
-        return raised
-    fault = AgentFault(answer["error"], fatal=answer["fault"]["fatal"])
-    fault.refused = answer["fault"]["refused"]
-    usage = answer["fault"]["usage"]
-    fault.usage = None if usage is None else Usage(**usage)
-    fault.__cause__ = raised
-    return fault

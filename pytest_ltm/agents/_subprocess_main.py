@@ -34,7 +34,7 @@ from pytest_ltm.agents._capabilities import accepts_arguments, near_misses, user
 from pytest_ltm.agents._hidden import can_hide_folders, hide_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
 
 # The characters of a traceback that are told: its beginning and its end.
@@ -110,24 +110,37 @@ class _Child:
 
     def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
         answer = next(answer for kind, answer in self._ANSWERS.items() if kind in request)
-        clock = _moved_clock(request["clock"]) if self._jump and "clock" in request else contextlib.nullcontext()
+        clock: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
+        if self._jump and "clock" in request:
+            import time_machine
+
+            clock = time_machine.travel(datetime.fromisoformat(request["clock"]), tick=True)
         with clock, self._errors.collected():
             fields = answer(self, request)
         # Only with what a message or an exchange took: other answers have no field for it.
-        logged = self._errors.take() if {"message", "accept"} & request.keys() else ()
-        return fields | {"mishaps": [*fields.get("mishaps", ()), *map(asdict, logged)]} if logged else fields
+        if reply := fields.get("reply"):
+            reply["mishaps"] = [*reply["mishaps"], *map(asdict, self._errors.take())]
+        return fields
 
     def _reply(self, request: dict[str, Any]) -> dict[str, Any]:
-        if request.get("alone"):
-            return _reply_fields(self._call("answer_alone", request["message"]))
         images = [base64.b64decode(one) for one in request.get("images", ())]
-        if images:
-            return _reply_fields(self._call("reply_with_images", request["message"], images))
-        return _reply_fields(self._call("reply", request["message"], **user_kwargs(request["user"])))
+        if request.get("alone"):
+            given = self._call("answer_alone", request["message"])
+        elif images:
+            given = self._call("reply_with_images", request["message"], images)
+        else:
+            given = self._call("reply", request["message"], **user_kwargs(request["user"]))
+        # A mere text is checked on the other side.
+        is_text = type(given) is str and len(given) <= foreign.LONGEST_REPLY
+        return {"reply": to_builtins(Reply(given) if is_text else foreign.check_reply(given, _refuse))}
 
     def _accept(self, request: dict[str, Any]) -> dict[str, Any]:
         told = request["accept"]
-        return _OK | _usage_fields(self._call("accept", told["message"], told["reply"], **user_kwargs(told["user"])))
+        given = self._call("accept", told["message"], told["reply"], **user_kwargs(told["user"]))
+        if isinstance(given, Usage):
+            given = Reply("", foreign.check_usage(given, _refuse))
+        took = foreign.check_reply(given, _refuse) if isinstance(given, Reply) else Reply("")
+        return _OK | {"reply": to_builtins(Reply("", took.usage, took.cost_usd))}
 
     def _save(self, _: dict[str, Any]) -> dict[str, Any]:
         given = self._call("save")
@@ -193,36 +206,6 @@ def _check_source(source: AgentSource) -> None:
             f"agent {source.spec!r} is {foreign.shown(given)}, made where its module is imported: in a process of its "
             "own (--ltm-agent-process) it would be another one. Name a class or a plain function"
         )
-
-
-@contextlib.contextmanager
-def _moved_clock(now: str) -> Iterator[None]:
-    import time_machine
-
-    with time_machine.travel(datetime.fromisoformat(now), tick=True):
-        yield
-
-
-def _reply_fields(given: object) -> dict[str, Any]:
-    if type(given) is str and len(given) <= foreign.LONGEST_REPLY:
-        return {"reply": given}
-    reply = foreign.check_reply(given, _refuse)
-    beside = {
-        "finish_reason": reply.finish_reason, "thoughts": reply.thoughts,
-        "mishaps": [asdict(each) for each in reply.mishaps],
-    }  # fmt: skip
-    known = {name: value for name, value in beside.items() if value}
-    return {"reply": reply.text, "hypothetical": reply.hypothetical, **_usage_fields(reply), **known}
-
-
-def _usage_fields(given: object) -> dict[str, Any]:
-    """Return what a reply, or telling, says that it used."""
-    if isinstance(given, Usage):
-        return {"usage": asdict(foreign.check_usage(given, _refuse))}
-    if not isinstance(given, Reply):
-        return {}
-    reply = foreign.check_reply(given, _refuse)
-    return {"usage": None if reply.usage is None else asdict(reply.usage), "cost_usd": reply.cost_usd}
 
 
 def _error_fields(error: BaseException, hidden: Path | None) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from pytest_ltm.agents._capabilities import is_prompted, protocol_members, user_
 from pytest_ltm.agents.reader.memory_policies import count_tokens, tokens_of
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 
 class FreshPromptAgent:
@@ -57,10 +57,11 @@ class FreshPromptAgent:
 
     def _then(self, given: Any, does: Callable[[Any], Any]) -> Any:
         """Return what is made of a value; if that has still to be awaited, so has this."""
-        return self._later(given, does) if inspect.isawaitable(given) else does(given)
 
-    async def _later(self, given: Awaitable[Any], does: Callable[[Any], Any]) -> Any:
-        return does(await given)
+        async def later() -> Any:
+            return does(await given)
+
+        return later() if inspect.isawaitable(given) else does(given)
 
     def _made(self) -> Any:
         agent = self._model.make()
@@ -122,7 +123,14 @@ class Padded(FreshPromptAgent):
         return self._then(self._agent.answer_alone(message), partial(self._padded, message))
 
     def _padded(self, message: str, given: str | Reply) -> str | Reply:
-        padding = " ".join(self._sentences(message))
+        said = {"question": (message,), "filler": (self._heard,)}.get(self._padding, ())
+        sentences, left = [], self._tokens
+        for sentence in cycle([each for each in said if each.strip()] or POLITE):
+            sentences.append(sentence)
+            left -= count_tokens(sentence)
+            if left <= 0:
+                break
+        padding = " ".join(sentences)
         if isinstance(given, Reply):
             return replace(given, text=f"{given.text}\n\n{padding}")
         return f"{given}\n\n{padding}"
@@ -130,15 +138,6 @@ class Padded(FreshPromptAgent):
     def _accept(self, message: str, reply: str, user: str = "") -> Any:
         self._heard = message
         return self._agent.accept(message, reply, **user_kwargs(user))
-
-    def _sentences(self, message: str) -> Iterator[str]:
-        said = {"question": (message,), "filler": (self._heard,)}.get(self._padding, ())
-        left = self._tokens
-        for sentence in cycle([each for each in said if each.strip()] or POLITE):
-            yield sentence
-            left -= count_tokens(sentence)
-            if left <= 0:
-                return
 
     def configuration(self) -> Mapping[str, Any]:
         """Return the padding and what the other agent tells of itself."""

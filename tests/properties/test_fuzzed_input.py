@@ -37,7 +37,7 @@ from pytest_ltm._results.gate.gate_rules import parse_change_rule, parse_limit_r
 from pytest_ltm._results.run_loading import read_run, save_baseline
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm.agents._registry import find_agent, split_specs
-from pytest_ltm.agents._replay import find_recordings, read_replies
+from pytest_ltm.agents._replay import find_recordings, replay_agent
 from pytest_ltm.datasets._published import read_any
 from pytest_ltm.datasets.locomo.answer import load_audit
 from pytest_ltm.datasets.locomo.file import load_locomo
@@ -136,7 +136,7 @@ READERS = [
     Reader("logs.jsonl", lambda path: run_command("logs-check", path), LOGS, "lines"),
     Reader("audit.json", lambda path: load_audit(path, ()), locomo_files.AUDIT),
     Reader("trivia.json", lambda path: pool_of_file(str(path)), TRIVIA),
-    Reader("journal.jsonl", lambda path: read_replies(path)[0], JOURNAL, "lines"),
+    Reader("journal.jsonl", replay_agent, JOURNAL, "lines"),
     Reader("journal.jsonl", lambda path: find_recordings(str(path)), JOURNAL, "lines"),
     Reader("run.json", lambda path: read_run_file(path.parent), RUN),
     Reader("results.json", read_results, RESULTS),

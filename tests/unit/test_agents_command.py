@@ -102,7 +102,7 @@ def test_a_question_alone_says_so_and_is_not_told_again(bot: Any) -> None:
     agent = bot(body, capabilities=["AcceptsHistory", "AnswersAlone"])
     agent.accept("a", "b")
     assert [agent.answer_alone(text).text for text in ("x?", "y?")] == ["a x?", "a y?"]
-    agent._kill()
+    agent._process.kill()
     assert agent.answer_alone("z?").text == "a z?"
 
 

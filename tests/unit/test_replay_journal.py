@@ -11,7 +11,7 @@ from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._model.agent import Usage
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm.agents import AcceptsHistory, Checkpointable, ShowsRetrieval
-from pytest_ltm.agents._replay import JournalReplay, RecordedReplies, nearest_message, replay_agent, text_difference
+from pytest_ltm.agents._replay import JournalReplay, nearest_message, replay_agent, text_difference
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +22,7 @@ def message(number: int, text: str, by: str = "cat/0") -> events.MessageSent:
 
 
 def agent_of(*said: events.Event, speaker: str = "cat/0") -> JournalReplay:
-    agent = JournalReplay(RecordedReplies(ConversationRecord.after(said)))
+    agent = JournalReplay(ConversationRecord.after(said))
     agent.announce(speaker)
     return agent
 

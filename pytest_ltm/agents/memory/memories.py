@@ -15,7 +15,7 @@ from pytest_ltm.agents.memory.searching import Embeds, Ranked, Vectors, Words, f
 from pytest_ltm.agents.reader.memory_policies import ENCODING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pytest_ltm.agents.memory.parameters import MemorySettings
 
@@ -42,6 +42,12 @@ class Range(Struct, frozen=True, array_like=True):
     def contains_moment(self, at: datetime) -> bool:
         """Return whether a moment is in it."""
         return self.start <= at <= self.end
+
+    def concerns(self, at: datetime | None, times: Iterable[Range]) -> bool:
+        """Return whether something was said in it, or some time that it tells of overlaps it."""
+        return (at is not None and self.contains_moment(at)) or any(
+            one.start < self.end and self.start < one.end for one in times
+        )
 
 
 class Log:
@@ -120,6 +126,7 @@ class Log:
         return bisect_left(self._offsets(number), character)
 
     def _offsets(self, number: int) -> array[int]:
+        # Once: a saying is measured for each span that ends with it, and cut whenever a part of it is shown.
         if number not in self._starts:
             text = self.said[number].text
             known = load_encoding(ENCODING)
@@ -220,7 +227,8 @@ class Memories:
         how = self._settings.retrieval
         alive = np.frombuffer(bytes(self._alive), dtype=np.uint8) * (np.asarray(self._firsts) < before)
         if within is not None:
-            timely = np.fromiter((self._falls(item, within) for item in self.items), dtype=np.uint8)
+            timed = (within.concerns(self.log.said[item.span.first].at, item.times) for item in self.items)
+            timely = np.fromiter(timed, dtype=np.uint8)
             # A question about a time of which nothing is kept is asked of everything.
             alive = alive * timely if (alive * timely).any() else alive
         if not alive.any():
@@ -233,12 +241,6 @@ class Memories:
                     worth[number] = max(value, worth.get(number, value))
             rankings.append(sorted(worth.items(), key=lambda one: (-one[1], one[0])))
         return fuse_rankings(rankings, how.candidates * len(queries))
-
-    def _falls(self, item: MemoryItem, within: Range) -> bool:
-        at = self.log.said[item.span.first].at
-        return (at is not None and within.contains_moment(at)) or any(
-            one.start < within.end and within.start < one.end for one in item.times
-        )
 
     def notes(self, numbers: Sequence[int], before: int) -> Iterator[tuple[int, MemoryHit]]:
         """Yield memories as they are shown, with their numbers: none that others hold, nothing from `before` on.
@@ -254,20 +256,14 @@ class Memories:
                 at = self.log.said[item.span.first].at
                 yield number, MemoryHit(str(number), (Utterance("", item.text, at),), str(item.session))
                 continue
-            span = self._widened(item.span, before)
+            span = item.span if how.expand is None else self.log.expand_span(item.span, *how.expand)
+            if span.last >= before and how.expand is not None:
+                span = structs.replace(span, last=before - 1, end=self.log.tokens(before - 1))
             if how.distinct < 1 and self._known(span, shown) > how.distinct:
                 continue
             for saying, start, end in self.log.stretches(span):
                 shown.setdefault(saying, []).append((start, end))
             yield number, MemoryHit(str(number), self.log.parts(span), str(item.session))
-
-    def _widened(self, span: Span, before: int) -> Span:
-        if self._settings.retrieval.expand is None:
-            return span
-        wide = self.log.expand_span(span, *self._settings.retrieval.expand)
-        if wide.last < before:
-            return wide
-        return structs.replace(wide, last=before - 1, end=self.log.tokens(before - 1))
 
     def _known(self, span: Span, shown: Mapping[int, Sequence[tuple[int, int]]]) -> float:
         """Return the share of a span's tokens that one of the spans shown has as well, at least."""

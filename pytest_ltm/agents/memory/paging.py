@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from datetime import date, datetime, time, timedelta, timezone
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, structs
 
@@ -30,9 +30,9 @@ from pytest_ltm.agents.memory.thinker import PROMPTS, Replying, prompt_tokens
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from pytest_ltm._calls import ModelResponse, ToolCall
+    from pytest_ltm._calls import ModelResponse
     from pytest_ltm._calls.completions import Message
     from pytest_ltm._model.agent import Reply
     from pytest_ltm.agents.memory.parameters import Pressure
@@ -108,44 +108,42 @@ class Step(Struct, frozen=True, kw_only=True):
 
     def result(self, answer: ModelResponse) -> StepResult:
         """Return the calls as they are: one that cannot be read, or of no tool, fails when it is carried out."""
-        return StepResult(tuple(_parse_tool_call(one) for one in answer.calls), answer.text)
+        calls = []
+        for one in answer.calls:
+            try:
+                arguments = json.loads(one.arguments or "{}")
+            except (ValueError, RecursionError):
+                arguments = None
+            calls.append(MemoryToolCall(one.name, arguments if isinstance(arguments, dict) else None, one.id))
+        return StepResult(tuple(calls), answer.text)
 
     def by_rules(self) -> StepResult:
         """Return what to write down and to search for; the reply where this is done, or there is nothing."""
+        calls: list[MemoryToolCall] = []
+
+        def call(tool: str, **arguments: str) -> None:
+            calls.append(MemoryToolCall(tool, arguments | {"request_heartbeat": True}))
+
         if self.first:
-            calls = [*self._written(), *self._searched()]
-            if calls:
-                return StepResult(tuple(calls))
+            left = self.room - len(self.core["human"])
+            for one in own_statements(self.message):
+                left -= len(one) + 1
+                if left >= 0:
+                    call("core_memory_append", name="human", content=one)
+                else:
+                    call("archival_memory_insert", content=one)
+            places = zip(("conversation_search", "archival_memory_search"), self.counts, strict=True)
+            for tool, count in places if asks_something(self.message) else ():
+                if count:
+                    call(tool, query=self.message)
+        if calls:
+            return StepResult(tuple(calls))
         notes = tuple(sorted(self.found, key=lambda note: note.begin_time or _LONG_AGO))
         read = Replying(
             message=self.message, now=self.now, notes=notes, recent=self.recent,
             about="\n".join(filter(None, [self.core["human"], self.summary])), reading=self.reading,
         )  # fmt: skip
         return StepResult((MemoryToolCall("send_message", {"message": read.by_rules()}),))
-
-    def _written(self) -> Iterator[MemoryToolCall]:
-        left = self.room - len(self.core["human"])
-        for one in own_statements(self.message):
-            left -= len(one) + 1
-            if left >= 0:
-                yield MemoryToolCall("core_memory_append", {"name": "human", "content": one, "request_heartbeat": True})
-            else:
-                yield MemoryToolCall("archival_memory_insert", {"content": one, "request_heartbeat": True})
-
-    def _searched(self) -> Iterator[MemoryToolCall]:
-        if not asks_something(self.message):
-            return
-        for tool, there in zip(("conversation_search", "archival_memory_search"), self.counts, strict=True):
-            if there:
-                yield MemoryToolCall(tool, {"query": self.message, "request_heartbeat": True})
-
-
-def _parse_tool_call(one: ToolCall) -> MemoryToolCall:
-    try:
-        arguments = json.loads(one.arguments or "{}")
-    except (ValueError, RecursionError):
-        arguments = None
-    return MemoryToolCall(one.name, arguments if isinstance(arguments, dict) else None, one.id)
 
 
 _LONG_AGO = datetime.min.replace(tzinfo=timezone.utc)
@@ -255,22 +253,18 @@ class Paging(Thinks):
         return len(self._queue) - 1
 
     def _step(self, message: str, start: int, *, first: bool) -> Step:
+        # What was said in the queue before the message: each message of the user's with the reply to it.
+        sides, utterances = sum(one["role"] == "user" for one in self._queue[:start]), self._messages.log.said
         return Step(
             core=dict(self._core), room=self._settings.notebook.size, summary=self._summary,
             messages=tuple(self._queue), counts=(len(self._messages.items), len(self._archive.items)), message=message,
-            now=self._now, reading=self._settings.reading, recent=self._heard(start), found=tuple(self._found),
-            first=first,
+            now=self._now, reading=self._settings.reading, recent=tuple(utterances[len(utterances) - 2 * sides :]),
+            found=tuple(self._found), first=first,
         )  # fmt: skip
-
-    def _heard(self, start: int) -> tuple[Utterance, ...]:
-        """Return what was said in the queue before a place, each message with the reply to it."""
-        sides = sum(one["role"] == "user" for one in self._queue[:start])
-        utterances = self._messages.log.said
-        return tuple(utterances[len(utterances) - 2 * sides :]) if sides else ()
 
     def _carried_out(self, thought: StepResult) -> bool:
         """Carry calls out, in order; return whether the agent goes on."""
-        self._observe("text outside of tools, not said", failed=not thought.calls and bool(thought.text.strip()))
+        self.observe("text outside of tools, not said", failed=not thought.calls and bool(thought.text.strip()))
         reason, thoughts = self._ending
         self._ending = reason, f"{thoughts}\n\n{thought.text}".strip()
         if not thought.calls:
@@ -289,61 +283,62 @@ class Paging(Thinks):
                 output, failed = self._called(call), False
             except _Failed as failure:
                 output, failed = f"Failed: {failure}", True
-            self._observe("tool calls failed", failed=failed)
+            self.observe("tool calls failed", failed=failed)
             self._queue.append({"role": "tool", "tool_call_id": call.id, "content": output})
             goes_on |= failed or bool((call.arguments or {}).get("request_heartbeat"))
         return goes_on
 
     def _called(self, call: MemoryToolCall) -> str:
-        if call.tool not in self._TOOLS:
-            hint = did_you_mean(call.tool, self._TOOLS)
-            raise _Failed(f"there is no tool {call.tool!r}.{hint} There are {', '.join(self._TOOLS)}")
-        if call.arguments is None:
+        """Return what a tool answers, or raise why it failed."""
+        tools, given = [tool["function"]["name"] for tool in TOOLS], call.arguments
+        if call.tool not in tools:
+            raise _Failed(
+                f"there is no tool {call.tool!r}.{did_you_mean(call.tool, tools)} There are {', '.join(tools)}"
+            )
+        if given is None:
             raise _Failed("the arguments are not a JSON object")
-        return self._TOOLS[call.tool](self, call.arguments)
+        match call.tool:
+            case "send_message":
+                self._said.append(_text_argument(given, "message"))
+                return "Sent."
+            case "core_memory_append" | "core_memory_replace":
+                self._edit_core(given, adds=call.tool == "core_memory_append")
+            case "archival_memory_insert":
+                self._file(_text_argument(given, "content"))
+            case "conversation_search_date":
+                start, end = _date_argument(given, "start_date"), _date_argument(given, "end_date") + timedelta(days=1)
+                # Days of the user's, who lives in the conversation's time zone.
+                zone = None if self._now is None else self._now.tzinfo
+                within = Range(datetime.combine(start, time(), zone), datetime.combine(end, time(), zone))
+                times = (self._messages.log.said[item.span.first].at for item in self._messages.items)
+                numbers = [number for number, at in enumerate(times) if at is not None and within.contains_moment(at)]
+                return self._page(self._messages, numbers, given)
+            case _:
+                where = self._archive if call.tool == "archival_memory_search" else self._messages
+                ranked = where.search([_text_argument(given, "query")], before=len(where.log.said))
+                return self._page(where, [number for number, _ in ranked], given)
+        return "Done."
 
     # --- The tools.
 
-    def _send(self, given: Mapping[str, Any]) -> str:
-        self._said.append(_text_argument(given, "message"))
-        return "Sent."
-
-    def _append(self, given: Mapping[str, Any]) -> str:
-        block, content = self._block(given), _text_argument(given, "content")
-        return self._put(block, f"{self._core[block]}\n{content}".strip())
-
-    def _replace(self, given: Mapping[str, Any]) -> str:
-        block, old = self._block(given), _text_argument(given, "old_content")
-        new = _text_argument(given, "new_content", empty=True)
-        if old not in self._core[block]:
-            raise _Failed(f"block {block!r} does not hold {old!r}")
-        return self._put(block, self._core[block].replace(old, new, 1))
-
-    def _block(self, given: Mapping[str, Any]) -> str:
-        name = _text_argument(given, "name")
-        if name not in self._core:
-            raise _Failed(f"there is no block {name!r}. There are {', '.join(self._core)}")
-        return name
-
-    def _put(self, block: str, content: str) -> str:
-        if len(content) > self._settings.notebook.size:
-            room = self._settings.notebook.size
+    def _edit_core(self, given: Mapping[str, Any], *, adds: bool) -> None:
+        """Add a line to a block, or replace a part of it; in vain where it would not fit."""
+        block, room = _text_argument(given, "name"), self._settings.notebook.size
+        if block not in self._core:
+            raise _Failed(f"there is no block {block!r}. There are {', '.join(self._core)}")
+        content = self._core[block]
+        if adds:
+            content = f"{content}\n{_text_argument(given, 'content')}".strip()
+        else:
+            old, new = _text_argument(given, "old_content"), _text_argument(given, "new_content", empty=True)
+            if old not in content:
+                raise _Failed(f"block {block!r} does not hold {old!r}")
+            content = content.replace(old, new, 1)
+        if len(content) > room:
             raise _Failed(f"block {block!r} would have {len(content)} characters, and has room for {room}")
         self._core[block] = content
-        return "Done."
 
-    def _found_in(self, where: Memories, given: Mapping[str, Any]) -> str:
-        ranked = where.search([_text_argument(given, "query")], before=len(where.log.said))
-        return self._page(where, [number for number, _ in ranked], given)
-
-    def _search_dates(self, given: Mapping[str, Any]) -> str:
-        start, end = _date_argument(given, "start_date"), _date_argument(given, "end_date")
-        zone = None if self._now is None else self._now.tzinfo
-        within = Range(datetime.combine(start, time(), zone), datetime.combine(end + timedelta(days=1), time(), zone))
-        said, items = self._messages.log.said, enumerate(self._messages.items)
-        dated = ((number, said[item.span.first].at) for number, item in items)
-        numbers = [number for number, at in dated if at is not None and within.contains_moment(at)]
-        return self._page(self._messages, numbers, given)
+    # --- The tools.
 
     def _page(self, where: Memories, numbers: Sequence[int], given: Mapping[str, Any]) -> str:
         reading = self._settings.reading
@@ -362,21 +357,10 @@ class Paging(Thinks):
             return "Nothing was found."
         return f"{len(numbers)} found; page {page}:\n{reading.shown(notes, self._now)}"
 
-    def _insert(self, given: Mapping[str, Any]) -> str:
-        self._file(_text_argument(given, "content"))
-        return "Done."
-
     def _file(self, content: str, at: datetime | None = None) -> None:
         number = self._archive.log.add(Utterance("", content, at or self._now))
         self._archive.add(MemoryItem(span=self._archive.log.span(number, number), session=0))
         self._lines.append(json.dumps({"archive": content, "at": format_moment(self._archive.log.said[number].at)}))
-
-    _TOOLS: ClassVar[Mapping[str, Callable[[Any, Mapping[str, Any]], str]]] = {
-        "send_message": _send, "core_memory_append": _append, "core_memory_replace": _replace,
-        "conversation_search_date": _search_dates, "archival_memory_insert": _insert,
-        "conversation_search": lambda self, given: self._found_in(self._messages, given),
-        "archival_memory_search": lambda self, given: self._found_in(self._archive, given),
-    }  # fmt: skip
 
     # --- Pressure: a warning, then the oldest messages give way to a summary.
 
@@ -385,7 +369,12 @@ class Paging(Thinks):
         used, window = prompt_tokens(step.prompt()) + _tools_size(), self._settings.window
         if used > window:
             gone = self._evict(start)
-            self._shorten(start - gone)
+            # If the window is still too small, what tools found in earlier steps of the message is left out.
+            over = prompt_tokens(self._step("", start - gone, first=False).prompt()) + _tools_size() - window
+            for one in self._queue[start - gone :]:
+                if over > 0 and one["role"] == "tool":
+                    over -= count_tokens(one["content"])
+                    one["content"] = "(no longer shown)"
             return gone
         if used > self._pressure.warn * window and not self._warned:
             self._warned = True
@@ -411,15 +400,6 @@ class Paging(Thinks):
         self._warned = False
         return gone
 
-    def _shorten(self, start: int) -> None:
-        """Leave out what tools found in earlier steps of the message, if the window is still too small."""
-        step = self._step("", start, first=False)
-        over = prompt_tokens(step.prompt()) + _tools_size() - self._settings.window
-        for one in self._queue[start:]:
-            if over > 0 and one["role"] == "tool":
-                over -= count_tokens(one["content"])
-                one["content"] = "(no longer shown)"
-
     # --- State.
 
     def _keep(self, message: str, reply: str) -> None:
@@ -435,14 +415,14 @@ class Paging(Thinks):
 
     def save(self) -> bytes:
         """Return all state: a line of JSON, then one for each exchange and each text in the archive."""
-        return self._state(
+        return self.all_state(
             core=self._core, queue=self._queue, summary=self._summary, warned=self._warned, retrieved=self._retrieved,
             vectors=[self._messages.save(), self._archive.save()],
         )  # fmt: skip
 
     def load(self, state: bytes) -> None:
         """Go back to what `save` returned; AgentError where other settings saved it."""
-        head, lines = self._begun_again(state)
+        head, lines = self.begin_from(state)
         for line in map(json.loads, lines):
             if isinstance(line, dict):
                 self._file(line["archive"], read_moment(line["at"]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast
 
 from msgspec import Struct, field, structs
 
@@ -14,10 +14,13 @@ from pytest_ltm._storage.schema import Field, load_yaml, to_record
 from pytest_ltm.agents.memory.reading import Reading, parse_reading
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable, Iterable, Mapping
 
 
 T = TypeVar("T")
+Unit: TypeAlias = Literal["turn", "round", "session", "fact", "observation", "summary", "chunk"]
+Query: TypeAlias = Literal["plain", "generated", "keyphrases", "time-aware", "tools"]
 _FOLDER = Path(__file__).with_name("presets")
 _PROMPTS = "prompts"
 
@@ -25,7 +28,7 @@ _PROMPTS = "prompts"
 class Value(Struct, frozen=True):
     """What is kept as one memory, and found as one."""
 
-    unit: Literal["turn", "round", "session", "fact", "observation", "summary", "chunk"]
+    unit: Unit
     """An observation is a fact that was made of a whole session."""
     size: int = 0
     """Tokens of a chunk."""
@@ -36,7 +39,7 @@ class Value(Struct, frozen=True):
 class QuerySettings(Struct, frozen=True):
     """What is looked for."""
 
-    kind: Literal["plain", "generated", "keyphrases", "time-aware", "tools"] = "plain"
+    kind: Query = "plain"
     """`keyphrases`: also those of the message. `tools`: only what is searched for by a tool."""
     count: int = 0
     """Queries that are thought of, beside the message itself."""
@@ -108,6 +111,15 @@ class MemorySettings(Struct, frozen=True, kw_only=True):
     draw: int = 0
     """The seed of what is forgotten by chance."""
 
+    @property
+    def longest_prompt(self) -> int:
+        """Tokens of the largest prompt of a reply."""
+        if self.pressure is not None:
+            return self.pressure.at or self.window
+        whole = isinstance(self.recent, int) and self.recent
+        recent = self.window // 2 if whole else round(self.window * self.recent)
+        return min(self.window, self.reading.budget + recent)
+
     def record(self) -> dict[str, Any]:
         """Return the settings as JSON values, as the fingerprint has them."""
         fields: dict[str, Any] = to_record(structs.replace(self, pause=timedelta(0)))
@@ -119,23 +131,13 @@ class MemorySettings(Struct, frozen=True, kw_only=True):
 _WRITTEN_KEYS = ("facts", "keyphrases", "summary")
 _KEYS = ("value", *_WRITTEN_KEYS, "user", *(f"user-{kind}" for kind in _WRITTEN_KEYS))
 _CHUNK = lazy_pattern(r"chunk:([1-9]\d{0,3})(?:/(0(?:\.\d+)?))?")
-_UNITS = ("turn", "round", "session", "fact", "observation", "summary")
+_UNITS: tuple[Unit, ...] = ("turn", "round", "session", "fact", "observation", "summary")
+_QUERIES: tuple[Query, ...] = ("plain", "keyphrases", "time-aware", "tools")
 _COUNTED = lazy_pattern(r"generated:([1-9])")
 _SIZED = lazy_pattern(r"(json|text|summary|portrait|core)(?::(\d{1,6}))?")
 _SIZES = {"json": 1000, "text": 1000, "summary": 2000, "portrait": 1000, "core": 2000}
 _LEAST_WINDOW = 256
-
-
-def _parse_value_unit(given: Field) -> Value:
-    text = given.value
-    if text in _UNITS:
-        return Value(text)
-    match = _CHUNK.fullmatch(text) if isinstance(text, str) else None
-    if match is None:
-        raise given.error(
-            f"{', '.join(_UNITS)}, or chunk:TOKENS/OVERLAP such as 'chunk:32/0.5'", _spelling_hint(text, _UNITS)
-        )
-    return Value("chunk", int(match[1]), float(match[2] or 0))
+_RECENT = "a number of exchanges, or a share of the window"
 
 
 def _parse_key(given: Field) -> tuple[str, ...]:
@@ -148,44 +150,30 @@ def _parse_key(given: Field) -> tuple[str, ...]:
     return tuple(named)
 
 
-def _parse_query(given: Field) -> QuerySettings:
-    text = given.value
-    if text in {"plain", "keyphrases", "time-aware", "tools"}:
-        return QuerySettings(text)
-    match = _COUNTED.fullmatch(text) if isinstance(text, str) else None
-    if match is None:
-        raise given.error("plain, keyphrases, time-aware, tools, or generated:COUNT such as 'generated:2'")
-    return QuerySettings("generated", int(match[1]))
-
-
-def _parse_notebook(given: Field) -> NotebookSettings:
-    if given.value == "none":
-        return NotebookSettings()
-    match = _SIZED.fullmatch(given.value) if isinstance(given.value, str) else None
-    if match is None:
-        raise given.error("none, json, text, summary, portrait or core, with a size such as 'json:500' if wanted")
-    kind: Any = match[1]
-    return NotebookSettings(kind, int(match[2]) if match[2] else _SIZES[kind])
-
-
 def _one_of(*names: str) -> Callable[[Field], Any]:
     def read(given: Field) -> Any:
-        if given.value not in names:
+        # YAML takes an `off` for false.
+        value = "off" if given.value is False else given.value
+        if value not in names:
             raise given.error(" or ".join(map(repr, names)), _spelling_hint(given.value, names))
-        return given.value
+        return value
 
     return read
 
 
-def _off_or(*names: str) -> Callable[[Field], Any]:
-    """Read one of the names; YAML takes an `off` for false."""
-    read = _one_of(*names, "off")
-    return lambda given: "off" if given.value is False else read(given)
+def _word_or(
+    words: Mapping[str, T], pattern: re.Pattern[str], make: Callable[[re.Match[str]], T], expected: str, *near: str
+) -> Callable[[Field], T]:
+    """Return what reads one of some words, or a word with numbers behind it; `near`: what a hint may suggest."""
 
+    def read(given: Field) -> T:
+        text = given.value if isinstance(given.value, str) else ""
+        match = pattern.fullmatch(text)
+        if match is None and text not in words:
+            raise given.error(expected, _spelling_hint(given.value, near))
+        return words[text] if match is None else make(match)
 
-def _parse_recent(given: Field) -> float | int:
-    whole = isinstance(given.value, int) and not isinstance(given.value, bool)
-    return given.whole() if whole else given.number(0, 0.9, "a number of exchanges, or a share of the window")
+    return read
 
 
 def _parse_window(given: Field) -> int:
@@ -219,10 +207,27 @@ _RETRIEVAL: Mapping[str, Callable[[Field], Any]] = {
     "expand": _parse_expand, "capacity": Field.whole,
 }  # fmt: skip
 _READERS: Mapping[str, Callable[[Field], Any]] = {
-    "value": _parse_value_unit, "key": _parse_key, "query": _parse_query, "notebook": _parse_notebook,
+    "value": _word_or(
+        {unit: Value(unit) for unit in _UNITS}, _CHUNK,
+        lambda match: Value("chunk", int(match[1]), float(match[2] or 0)),
+        f"{', '.join(_UNITS)}, or chunk:TOKENS/OVERLAP such as 'chunk:32/0.5'", *_UNITS,
+    ),
+    "query": _word_or(
+        {kind: QuerySettings(kind) for kind in _QUERIES}, _COUNTED,
+        lambda match: QuerySettings("generated", int(match[1])),
+        f"{', '.join(_QUERIES)}, or generated:COUNT such as 'generated:2'",
+    ),
+    "notebook": _word_or(
+        {"none": NotebookSettings()}, _SIZED,
+        lambda match: NotebookSettings(cast("Any", match[1]), int(match[2] or _SIZES[match[1]])),
+        "none, json, text, summary, portrait or core, with a size such as 'json:500' if wanted",
+    ),
+    "key": _parse_key,
     "index": lambda given: given.text("bm25, minilm, openai:MODEL, or a dotted path such as mypkg.vectors:embed"),
-    "window": _parse_window, "recent": _parse_recent, "pause": Field.duration, "day": Field.whole, "draw": Field.whole,
-    "join": _one_of("merge", "replace", "ranks"), "forgetting": _off_or("paper", "code"),
+    "window": _parse_window, "pause": Field.duration, "day": Field.whole, "draw": Field.whole,
+    # Not isinstance: true and false are whole numbers to Python.
+    "recent": lambda given: given.whole() if type(given.value) is int else given.number(0, 0.9, _RECENT),
+    "join": _one_of("merge", "replace", "ranks"), "forgetting": _one_of("paper", "code", "off"),
     "filler": _one_of("stored", "skipped"), "mode": _one_of("code", "paper"),
 }  # fmt: skip
 GROUPS = ("reading", "retrieval", "pressure")

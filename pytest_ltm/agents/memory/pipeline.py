@@ -122,7 +122,7 @@ class Thinks(TakesTurns):
         reason = thought.finish_reason if task.role in {"reply", "step"} else reason
         self._ending = reason, f"{thoughts}\n\n{thought.thoughts}".strip()
         if task.role in _WRITTEN:
-            self._observe(f"{_WRITTEN[task.role]} unreadable, rules took over", failed=not thought.understood)
+            self.observe(f"{_WRITTEN[task.role]} unreadable, rules took over", failed=not thought.understood)
         return thought.result
 
     def _since(self, before: Usage, text: str = "") -> Reply:
@@ -134,7 +134,7 @@ class Thinks(TakesTurns):
         mishaps = tuple(Mishap(what, *numbers) for what, numbers in observed.items())
         return Reply(text, self.usage() - before, None, free, *ending, mishaps)
 
-    def _observe(self, what: str, *, failed: bool) -> None:
+    def observe(self, what: str, *, failed: bool) -> None:
         """Count something that a model may do wrong without a fault."""
         if not self._thinker.free:
             times, of = self._observed.get(what, (0, 0))
@@ -167,11 +167,11 @@ class Thinks(TakesTurns):
             "calls": self._calls,
         }  # fmt: skip
 
-    def _state(self, **more: Any) -> bytes:
+    def all_state(self, **more: Any) -> bytes:
         """Return all state: a line of JSON, then those of what was kept."""
         return "\n".join([json.dumps(self._head() | more), *self._lines]).encode()
 
-    def _begun_again(self, state: bytes) -> tuple[dict[str, Any], list[str]]:
+    def begin_from(self, state: bytes) -> tuple[dict[str, Any], list[str]]:
         """Forget everything; return the first line of a state, and the others."""
         first, *lines = state.decode().split("\n")
         head = json.loads(first)
@@ -298,22 +298,19 @@ class Pipeline(Thinks):
         utterances = self._memories.log.said
         if self._settings.value.unit in _OF_SESSIONS and self._session_from < len(utterances):
             span = self._memories.log.span(self._session_from, len(utterances) - 1)
-            for item in self._written_up(span):
+            match self._settings.value.unit:
+                case "session":
+                    items: Iterable[MemoryItem] = [self._keyed(span)]
+                case "summary":
+                    text = self._think(roles.Summary(said=self._memories.log.parts(span)))
+                    items = [MemoryItem(span=span, session=self._session, text=text)]
+                case _:
+                    items = self._facts(span)
+            for item in items:
                 self._store(item)
         self._sum_up()
         self._session += 1
         self._session_from = len(utterances)
-
-    def _written_up(self, span: Span) -> Iterator[MemoryItem]:
-        """Yield what is kept of a session."""
-        match self._settings.value.unit:
-            case "session":
-                yield self._keyed(span)
-            case "summary":
-                text = self._think(roles.Summary(said=self._memories.log.parts(span)))
-                yield MemoryItem(span=span, session=self._session, text=text)
-            case _:
-                yield from self._facts(span)
 
     def _facts(self, span: Span) -> Iterator[MemoryItem]:
         said = self._memories.log.parts(span)
@@ -398,13 +395,17 @@ class Pipeline(Thinks):
             used += count_tokens(PROMPTS["reply"]["con"])
         recent, first = self._recent(used)
         self._in_context = (about, *(one.text for one in recent))
-        used += sum(self._cost(one) for one in recent)
+        used += sum(map(_shown_tokens, recent))
         budget = min(reading.budget, window - used)
         notes = self._recall(message, queries, first, budget)
         if reading.notes == "per-item":
-            notes = structs.replace(reading, budget=max(1, budget)).choose_notes(
-                self._reread(message, notes), self._now
-            )
+            tasks = ((note, roles.Reread(message=message, note=note, now=self._now)) for note in notes)
+            read = [
+                note if text == note.text else structs.replace(note, said=(Utterance("", text, note.begin_time),))
+                for note, task in tasks
+                if (text := self._think(task))
+            ]
+            notes = structs.replace(reading, budget=max(1, budget)).choose_notes(read, self._now)
         return structs.replace(bare, notes=notes, recent=recent)
 
     def _recent(self, used: int) -> tuple[tuple[Utterance, ...], int]:
@@ -419,15 +420,12 @@ class Pipeline(Thinks):
         wanted = min(pending, len(utterances) - 2 * share) if whole else 0
         first = len(utterances)
         while first > max(0, wanted):
-            used += self._cost(utterances[first - 1])
+            used += _shown_tokens(utterances[first - 1])
             limit = self._settings.window / 2 if first - 1 >= pending else room
             if used > limit:
                 break
             first -= 1
         return tuple(utterances[first:]), first
-
-    def _cost(self, saying: Utterance) -> int:
-        return count_tokens(saying.text) + FRAME + _AGE
 
     def _recall(self, message: str, queries: Sequence[str], first: int, budget: int) -> tuple[MemoryHit, ...]:
         """Return the notes that are shown of what was said before a saying; who is recalled gains strength."""
@@ -457,14 +455,6 @@ class Pipeline(Thinks):
                 most = _LEVELS if self._settings.forgetting == "code" else math.inf
                 self._strength[number] = (int(min(strength + 1, most)), self._today())
         return chosen
-
-    def _reread(self, message: str, notes: Sequence[MemoryHit]) -> list[MemoryHit]:
-        read = ((note, self._think(roles.Reread(message=message, note=note, now=self._now))) for note in notes)
-        return [
-            note if text == note.text else structs.replace(note, said=(Utterance("", text, note.begin_time),))
-            for note, text in read
-            if text
-        ]
 
     # --- After it: both sides are kept.
 
@@ -513,7 +503,7 @@ class Pipeline(Thinks):
 
     def save(self) -> bytes:
         """Return all state: a line of JSON, then one for each exchange and each memory that was written of it."""
-        return self._state(
+        return self.all_state(
             user=self._user, pad=self._pad, portrait=self._portrait, checked=self._checked, found=self._found,
             strength={str(number): held for number, held in self._strength.items()}, spoke=format_moment(self._spoke),
             session=[self._session, self._session_from, self._day_from], days=[self._extra_days, self._tokens_today],
@@ -523,9 +513,17 @@ class Pipeline(Thinks):
 
     def load(self, state: bytes) -> None:
         """Go back to what `save` returned; AgentError where other settings saved it."""
-        head, lines = self._begun_again(state)
-        for line in lines:
-            self._restore(json.loads(line))
+        head, lines = self.begin_from(state)
+        for line in map(json.loads, lines):
+            if isinstance(line, dict):
+                self._memories.add(convert(line, MemoryItem))
+                continue
+            message, reply, at, self._session, *extra = line
+            when = read_moment(at)
+            number = self._memories.say(message, reply, when)
+            self._days += [0 if when is None else when.toordinal() + sum(extra)] * 2
+            for item in self._of_exchange(number) if self._derived() else ():
+                self._memories.add(item)
         self._lines = lines
         self._memories.load(head["vectors"])
         self._user, self._pad, self._portrait = head["user"], head["pad"], head["portrait"]
@@ -537,17 +535,9 @@ class Pipeline(Thinks):
         for number in head["forgotten"]:
             self._memories.forget_memory(number)
 
-    def _restore(self, line: Any) -> None:
-        if isinstance(line, dict):
-            self._memories.add(convert(line, MemoryItem))
-            return
-        message, reply, at, self._session, *extra = line
-        when = read_moment(at)
-        number = self._memories.say(message, reply, when)
-        self._days += [0 if when is None else when.toordinal() + sum(extra)] * 2
-        if self._derived():
-            for item in self._of_exchange(number):
-                self._memories.add(item)
+
+def _shown_tokens(saying: Utterance) -> int:
+    return count_tokens(saying.text) + FRAME + _AGE
 
 
 _OF_SESSIONS = frozenset({"session", "observation", "summary"})

@@ -70,6 +70,7 @@ class Reading(Struct, frozen=True, kw_only=True):
         One that does not fit is passed over. Those whose time is not known stand first in the order of time.
         """
         kept: list[MemoryHit] = []
+        # What stands around the notes takes room, too: the brackets of a list in JSON.
         left = self.budget - count_tokens(self.shown((), now))
         for note in memory_hits:
             if len(kept) == self.k:
@@ -123,6 +124,7 @@ def read_moment(text: str | None) -> datetime | None:
 
 def shorten_to_tokens(text: str, tokens: int) -> str:
     """Return the beginning of a text, of at most that many tokens."""
+    # By proportion, again and again: encoding is the slow part, and a token has no fixed length.
     while (size := count_tokens(text)) > tokens:
         text = text[: len(text) * tokens // size]
     return text

@@ -50,38 +50,37 @@ def spoken_of(text: str, now: datetime) -> Range | None:
     The date of a message, in brackets before it, is not among what it speaks of.
     """
     _, rest = split_date(text)
-    ranges = (read(rest, now) for read in (_range_ago, _range_of_day, _range_of_last, _named_range))
-    return next(filter(None, ranges), None)
-
-
-def _range_ago(text: str, now: datetime) -> Range | None:
-    match = _AGO.search(text)
-    if match is None:
+    if match := _AGO.search(rest):
+        lengths = _LENGTH.findall(match[1])
+        parts = [(SMALL_NUMBERS.get(count.lower()) or int(count), _UNITS[unit.lower()]) for count, unit in lengths]
+        length = sum((count * unit for count, unit in parts), timedelta(0))
+        slack = max(length * _SLACK, min(unit for _, unit in parts))
+        return Range(now - length - slack, now - length + slack)
+    if match := _DAY.search(rest):
+        return _day_range(now, _BACK[match[1].lower()], 1)
+    if match := _LAST.search(rest):
+        return _last_range(now, match[2].lower(), back=match[1].lower() != "this")
+    date_ranges = [*dated_stretches(rest)]
+    for one in () if date_ranges else yearless_dates(rest, now.year):
+        # The last one that has begun: people seldom ask what will be. No 29 February is moved to where there is none.
+        days = [day.replace(year=day.year - 1, day=min(day.day, 28)) for day in (one.first, one.last)]
+        date_ranges.append(one if one.first <= now.date() else DateRange(*days))
+    if not date_ranges:
         return None
-    lengths = _LENGTH.findall(match[1])
-    parts = [(SMALL_NUMBERS.get(count.lower()) or int(count), _UNITS[unit.lower()]) for count, unit in lengths]
-    length = sum((count * unit for count, unit in parts), timedelta(0))
-    slack = max(length * _SLACK, min(unit for _, unit in parts))
-    return Range(now - length - slack, now - length + slack)
+    start, end = date_ranges[0].first, date_ranges[-1].last + timedelta(days=1)
+    return Range(*(datetime.combine(day, time(), now.tzinfo) for day in (start, end)))
 
 
-def _range_of_day(text: str, now: datetime) -> Range | None:
-    match = _DAY.search(text)
-    return None if match is None else _day_range(now, _BACK[match[1].lower()], 1)
-
-
-def _range_of_last(text: str, now: datetime) -> Range | None:
-    match = _LAST.search(text)
-    if match is None:
-        return None
-    which, unit = match[1].lower(), match[2].lower()
-    back = 0 if which == "this" else 1
-    if unit in {"week", "weekend"}:
-        monday = now.weekday() + 7 * back
-        return _day_range(now, monday, 7) if unit == "week" else _day_range(now, monday - 5, 2)
-    if unit in {"month", "year"}:
-        days = 31 if unit == "month" else 366
-        return Range(now - days * (1 + back) * _UNITS["day"], now - days * back * _UNITS["day"])
+def _last_range(now: datetime, unit: str, *, back: bool) -> Range:
+    """Return this week, weekend, month or year, or the one before; a day of the week is always one that has passed."""
+    match unit:
+        case "week":
+            return _day_range(now, now.weekday() + 7 * back, 7)
+        case "weekend":
+            return _day_range(now, now.weekday() + 7 * back - 5, 2)
+        case "month" | "year":
+            length = (31 if unit == "month" else 366) * _UNITS["day"]
+            return Range(now - (1 + back) * length, now - back * length)
     ago = (now.weekday() - [day.lower() for day in DAYS].index(unit)) % 7 or 7
     return _day_range(now, ago, 1)
 
@@ -90,22 +89,6 @@ def _day_range(now: datetime, ago: int, length: int) -> Range:
     """Return whole days, the first of which was so many days ago."""
     start = datetime.combine(now.date() - timedelta(days=ago), time(), now.tzinfo)
     return Range(start, start + timedelta(days=length))
-
-
-def _named_range(text: str, now: datetime) -> Range | None:
-    date_ranges = dated_stretches(text) or [_last_passed(one, now.date()) for one in yearless_dates(text, now.year)]
-    if not date_ranges:
-        return None
-    start = datetime.combine(date_ranges[0].first, time(), now.tzinfo)
-    return Range(start, datetime.combine(date_ranges[-1].last, time(), now.tzinfo) + timedelta(days=1))
-
-
-def _last_passed(stretch: DateRange, today: date) -> DateRange:
-    """Return a stretch without a year as the last one that has begun."""
-    if stretch.first <= today:
-        return stretch
-    back = [moment.replace(year=moment.year - 1, day=min(moment.day, 28)) for moment in (stretch.first, stretch.last)]
-    return type(stretch)(*back)
 
 
 class _RoleTask(Struct, frozen=True, kw_only=True):

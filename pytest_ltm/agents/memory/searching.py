@@ -88,22 +88,6 @@ class Vectors:
         """Take in keys; they are embedded together, when they are first searched."""
         self._fresh += keys
 
-    def _embed(self) -> None:
-        # Together, as late as possible: an endpoint takes 128 texts in one request.
-        if not self._fresh:
-            return
-        import numpy as np
-
-        vectors = self.vectors(self._fresh)
-        needed = self._size + len(vectors)
-        if self._rows is None or needed > len(self._rows):
-            grown = np.zeros((max(64, 2 * needed), vectors.shape[1]), dtype=np.float32)
-            if self._rows is not None:
-                grown[: self._size] = self._rows[: self._size]
-            self._rows = grown
-        self._rows[self._size : needed] = vectors
-        self._size, self._fresh = needed, []
-
     def save(self) -> Any:
         """Return the oldest vectors, exactly, as many as may be written with every state; None if there are none."""
         if self._rows is None:
@@ -126,7 +110,17 @@ class Vectors:
         """Return the k best."""
         import numpy as np
 
-        self._embed()
+        if self._fresh:
+            # Together, as late as possible: an endpoint takes 128 texts in one request.
+            vectors = self.vectors(self._fresh)
+            needed = self._size + len(vectors)
+            if self._rows is None or needed > len(self._rows):
+                grown = np.zeros((max(64, 2 * needed), vectors.shape[1]), dtype=np.float32)
+                if self._rows is not None:
+                    grown[: self._size] = self._rows[: self._size]
+                self._rows = grown
+            self._rows[self._size : needed] = vectors
+            self._size, self._fresh = needed, []
         if self._rows is None:
             return []
         likeness = self._rows[: self._size] @ self.vectors([query])[0]

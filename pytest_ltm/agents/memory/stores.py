@@ -6,9 +6,11 @@ import inspect
 import json
 import uuid
 from base64 import b64decode, b64encode
-from collections.abc import Awaitable, Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeAlias, cast
 
 from msgspec import structs
 
@@ -19,7 +21,7 @@ from pytest_ltm.agents.memory.reading import MemoryHit, Reading, Role, Utterance
 from pytest_ltm.agents.memory.thinker import Replying, Thinker
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
 
@@ -30,8 +32,35 @@ PAUSE = timedelta(hours=1)
 _PARTS, _WRITTEN = 4, 3
 _SHOWN = 80
 # Generators in place of two copies of each method: those of a store may be async or not.
+P = ParamSpec("P")
 Steps: TypeAlias = "Generator[Any, Any, Any]"
 """Calls of a store, which are awaited where they have to be."""
+
+
+def stepwise(method: Callable[P, Steps]) -> Callable[P, Any]:
+    """Let a method of such steps return what they come to; an awaitable from the first on that has to be awaited."""
+
+    @wraps(method)
+    def run(*values: P.args, **named: P.kwargs) -> Any:
+        steps = method(*values, **named)
+        try:
+            value = next(steps)
+            while not inspect.isawaitable(value):
+                value = steps.send(value)
+        except StopIteration as end:
+            return end.value
+        return _await_steps(steps, value)
+
+    return run
+
+
+async def _await_steps(steps: Steps, value: Any) -> Any:
+    while True:
+        sent = await value if inspect.isawaitable(value) else value
+        try:
+            value = steps.send(sent)
+        except StopIteration as end:
+            return end.value
 
 
 class Store(Protocol):
@@ -72,12 +101,9 @@ class Stored(TakesTurns):
         self._lent = False
         """The store is another's."""
         self._begin()
-        if hasattr(store, "reset"):
-            self.reset = self._reset
-        if callable(getattr(store, "save", None)) and callable(getattr(store, "load", None)):
-            self.save, self.load = self._save, self._load
-        for method in ("written", "settle", "delete"):
-            if self._offers(method):
+        # On the instance: a member is what a capability is known by.
+        for methods in (("reset",), ("save", "load"), ("written",), ("settle",), ("delete",)):
+            for method in methods if all(map(self._offers, methods)) else ():
                 setattr(self, method, getattr(self, f"_{method}"))
 
     def _begin(self) -> None:
@@ -106,15 +132,39 @@ class Stored(TakesTurns):
 
     def reply(self, message: str) -> Any:
         """Return what is read from what the store finds for the message; both are then added."""
-        return run_steps(self._replying(message))
+        return self._replying(message)
 
     def answer_alone(self, message: str) -> Any:
         """Return the same; nothing is added. What a search changes within the store is its own affair."""
-        return run_steps(self._replying(message, adds=False))
+        return self._replying(message, adds=False)
 
-    def accept(self, message: str, reply: str) -> Any:
+    @stepwise
+    def accept(self, message: str, reply: str) -> Steps:
         """Add an exchange."""
-        return run_steps(self._adding(message, reply))
+        if self._spoke is not None and self._now is not None and self._now - self._spoke > PAUSE:
+            yield from self._flush()
+            self._session += 1
+        self._spoke = self._now
+        sides: tuple[tuple[Role, str], ...] = (("user", message), ("assistant", reply))
+        for role, text in sides:
+            if not text.strip():
+                continue
+            if self._now is None:
+                raise AgentError(f"store {self._name!r} was told something before the time was known")
+            saying = Utterance(role, text, self._now)
+            if self._offers("add_session"):
+                self._pending.append(saying)
+            else:
+                session = str(self._session)
+                given = yield self._called("add", text, role=role, at=self._now, session=session, user=self._user)
+                for key in given if isinstance(given, (list, tuple)) else [given]:
+                    if isinstance(key, (str, int, uuid.UUID)) and not isinstance(key, bool):
+                        self._by_id[str(key)] = saying
+                yield from self._note_written([saying])
+            # The first counts, whoever repeats it: a store without ids cannot say which of them it found.
+            self._said.setdefault(text, saying)
+            # By its hash: this is common to all conversations of a run, whose texts would fill the memory.
+            self._heard.setdefault(hash(text), self._user)
 
     def retrieved(self) -> list[str]:
         """Return the texts that the store found for the last message, best first."""
@@ -133,9 +183,20 @@ class Stored(TakesTurns):
         """Wait for a turn at the reader's endpoint, if there is one."""
         return self._thinker.turn()
 
-    def close(self) -> Any:
+    @stepwise
+    def close(self) -> Steps:
         """Close the reader, and the store if it can be closed; AgentFault says what is odd about the store."""
-        return run_steps(self._closing())
+        self._thinker.close()
+        close = getattr(self._store, "aclose", None) or getattr(self._store, "close", None)
+        if callable(close) and not self._lent:
+            yield close()
+        if self._said and self._searches and self._empty == self._searches:
+            raise AgentFault(f"store {self._name!r} found nothing in any of {self._searches:,} searches")
+        if self._never:
+            raise AgentFault(
+                f"store {self._name!r} returned {len(self._never):,} texts that were never added, such as "
+                f"{self._never[0][:_SHOWN]!r}: where it makes texts of its own, its recall cannot be told by them"
+            )
 
     def ingested(self) -> tuple[Any, ...]:
         """Return the store and what is known of it, for another of its kind that only asks."""
@@ -155,9 +216,6 @@ class Stored(TakesTurns):
         self._begin()
         return self._called("reset")
 
-    def _save(self) -> Any:
-        return run_steps(self._saving())
-
     def _load(self, state: bytes) -> Any:
         kept = json.loads(state)
         self._user, self._now = kept["user"], read_moment(kept["now"])
@@ -165,6 +223,7 @@ class Stored(TakesTurns):
         self._said = {text: Utterance(role, text, read_moment(at)) for text, role, at in kept["said"]}
         self._by_id = {key: self._said[text] for key, text in kept["ids"]}
         self._records = {key: tuple(texts) for key, texts in kept["records"].items()}
+        # Older states have no ids of the store's own.
         self._keys, self._rows = kept.get("keys", {}), []
         self._session, self._spoke, self._pending = kept["session"], read_moment(kept["spoke"]), []
         self._unsettled = kept["unsettled"]
@@ -172,46 +231,44 @@ class Stored(TakesTurns):
             self._heard.setdefault(hash(text), self._user)
         return self._called("load", b64decode(kept["store"]))
 
+    @stepwise
+    def _save(self) -> Steps:
+        yield from self._flush()
+        state = yield self._called("save")
+        if not isinstance(state, (bytes, bytearray)):
+            raise AgentFault(f"store {self._name!r} saved a {type(state).__name__}; save() returns bytes")
+        said = [[one.text, one.role, format_moment(one.at)] for one in self._said.values()]
+        ids = [[key, one.text] for key, one in self._by_id.items()]
+        whole = {
+            "user": self._user, "now": format_moment(self._now), "used": structs.asdict(self._used), "said": said,
+            "ids": ids, "records": self._records, "keys": self._keys, "session": self._session,
+            "spoke": format_moment(self._spoke), "unsettled": self._unsettled, "store": b64encode(state).decode(),
+        }  # fmt: skip
+        return json.dumps(whole).encode()
+
     def _written(self) -> list[tuple[str, Any, str | None]]:
         rows, self._rows = self._rows, []
         return rows
 
-    def _settle(self) -> Any:
-        return run_steps(self._settling())
-
-    def _delete(self, record: str) -> Any:
-        return run_steps(self._deleting(record))
-
-    # --- the same for stores with and without await
-
-    def _settling(self) -> Steps:
+    @stepwise
+    def _settle(self) -> Steps:
         yield from self._flush()
         if self._unsettled and self._offers("settle"):
             yield self._called("settle")
         self._unsettled = False
 
-    def _deleting(self, record: str) -> Steps:
+    @stepwise
+    def _delete(self, record: str) -> Steps:
         yield from self._flush()
         yield self._called("delete", self._keys.get(record, record))
         yield from self._note_written([])
 
-    def _closing(self) -> Steps:
-        self._thinker.close()
-        close = getattr(self._store, "aclose", None) or getattr(self._store, "close", None)
-        if callable(close) and not self._lent:
-            yield close()
-        if self._said and self._searches and self._empty == self._searches:
-            raise AgentFault(f"store {self._name!r} found nothing in any of {self._searches:,} searches")
-        if self._never:
-            raise AgentFault(
-                f"store {self._name!r} returned {len(self._never):,} texts that were never added, such as "
-                f"{self._never[0][:_SHOWN]!r}: where it makes texts of its own, its recall cannot be told by them"
-            )
-
+    @stepwise
     def _replying(self, message: str, *, adds: bool = True) -> Steps:
-        yield from self._settling()
+        yield self._settle()
         asks = takes_user(getattr(self._store, "search", None))
         result = yield self._called("search", message, k=self._reading.k, **({"user": self._user} if asks else {}))
+        # Finding nothing says nothing of a store that was told nothing.
         self._searches += bool(self._said)
         if isinstance(result, (str, bytes, Mapping)) or not isinstance(result, Iterable):
             kind = "None" if result is None else f"a {type(result).__name__}"
@@ -242,34 +299,9 @@ class Stored(TakesTurns):
             raise
         self._used += thought.usage
         if adds:
-            yield from self._adding(message, thought.result)
+            yield self.accept(message, thought.result)
         free = self._thinker.free
         return Reply(thought.result, thought.usage, None, free, thought.finish_reason, thought.thoughts)
-
-    def _adding(self, message: str, reply: str) -> Steps:
-        if self._spoke is not None and self._now is not None and self._now - self._spoke > PAUSE:
-            yield from self._flush()
-            self._session += 1
-        self._spoke = self._now
-        for role, text in (("user", message), ("assistant", reply)):
-            if text.strip():
-                yield from self._add(cast("Role", role), text)
-
-    def _add(self, role: Role, text: str) -> Steps:
-        if self._now is None:
-            raise AgentError(f"store {self._name!r} was told something before the time was known")
-        saying = Utterance(role, text, self._now)
-        if self._offers("add_session"):
-            self._pending.append(saying)
-        else:
-            session = str(self._session)
-            given = yield self._called("add", text, role=role, at=self._now, session=session, user=self._user)
-            for key in given if isinstance(given, (list, tuple)) else [given]:
-                if isinstance(key, (str, int, uuid.UUID)) and not isinstance(key, bool):
-                    self._by_id[str(key)] = saying
-            yield from self._note_written([saying])
-        self._said.setdefault(text, saying)
-        self._heard.setdefault(hash(text), self._user)
 
     def _flush(self) -> Steps:
         """Hand over what was said in this session since this was last done."""
@@ -305,37 +337,24 @@ class Stored(TakesTurns):
     def _offers(self, method: str) -> bool:
         return callable(getattr(self._store, method, None))
 
-    def _saving(self) -> Steps:
-        yield from self._flush()
-        state = yield self._called("save")
-        if not isinstance(state, (bytes, bytearray)):
-            raise AgentFault(f"store {self._name!r} saved a {type(state).__name__}; save() returns bytes")
-        said = [[one.text, one.role, format_moment(one.at)] for one in self._said.values()]
-        ids = [[key, one.text] for key, one in self._by_id.items()]
-        whole = {
-            "user": self._user, "now": format_moment(self._now), "used": structs.asdict(self._used), "said": said,
-            "ids": ids, "records": self._records, "keys": self._keys, "session": self._session,
-            "spoke": format_moment(self._spoke), "unsettled": self._unsettled, "store": b64encode(state).decode(),
-        }  # fmt: skip
-        return json.dumps(whole).encode()
-
     def _called(self, method: str, *values: Any, **named: Any) -> Any:
-        try:
+        with self._faults_in(method):
             given = getattr(self._store, method)(*values, **named)
-        except Exception as error:
-            raise self._raised(method, error) from error
-        return self._awaited(method, given) if inspect.isawaitable(given) else given
 
-    async def _awaited(self, method: str, given: Awaitable[Any]) -> Any:
+        async def awaited() -> Any:
+            with self._faults_in(method):
+                return await given
+
+        return awaited() if inspect.isawaitable(given) else given
+
+    @contextmanager
+    def _faults_in(self, method: str) -> Iterator[None]:
         try:
-            return await given
+            yield
+        except AgentFault:
+            raise
         except Exception as error:
-            raise self._raised(method, error) from error
-
-    def _raised(self, method: str, error: Exception) -> AgentFault:
-        if isinstance(error, AgentFault):
-            return error
-        return AgentFault(f"store {self._name!r} raised in {method}(): {describe_error(error)}")
+            raise AgentFault(f"store {self._name!r} raised in {method}(): {describe_error(error)}") from error
 
     def _recognize(self, key: Any, text: Any, at: Any, one: Any) -> tuple[Utterance, str]:
         """Return what the reader is shown of a memory that was found, and the text by which its needles are told."""
@@ -360,23 +379,3 @@ class Stored(TakesTurns):
             )
         self._never.append(text)
         return Utterance("", text, at), text
-
-
-def run_steps(steps: Steps) -> Any:
-    """Return what the steps come to; an awaitable from the first one on that has to be awaited."""
-    try:
-        value = next(steps)
-        while not inspect.isawaitable(value):
-            value = steps.send(value)
-    except StopIteration as end:
-        return end.value
-    return _run_steps_async(steps, value)
-
-
-async def _run_steps_async(steps: Steps, value: Any) -> Any:
-    while True:
-        sent = await value if inspect.isawaitable(value) else value
-        try:
-            value = steps.send(sent)
-        except StopIteration as end:
-            return end.value

@@ -110,8 +110,8 @@ class Replying(Struct, frozen=True, kw_only=True):
         reader = make_reader("full")()
         known = (Utterance("user", line) for line in _known_statements(self.about))
         heard = [*known, *(saying for note in self.notes for saying in note.said), *self.recent]
-        # Each message with the reply that follows it; a reply without its message follows an
-        # empty one.
+        # Each message with the reply that follows it, as the reader is told exchanges; a reply without its message
+        # follows an empty one.
         result: list[tuple[Utterance, str]] = []
         answered = True
         for saying in heard:

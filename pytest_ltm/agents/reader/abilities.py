@@ -2,40 +2,23 @@
 
 from __future__ import annotations
 
-from pytest_ltm.agents.reader.codes import Codes, Languages, Secrets
-from pytest_ltm.agents.reader.errands import Instructions, Reminders, ShoppingList, StandingOrders, TriggerResponse
-from pytest_ltm.agents.reader.facts import (
-    DelayedRecall,
-    HowToThink,
-    InstructionRecall,
-    InventedWorlds,
-    KeyValuePairs,
-    Locations,
-)
-from pytest_ltm.agents.reader.general import Announcement, General, Jokes, Tips, Trivia
-from pytest_ltm.agents.reader.history_qa import OpenQuestions, ToldHistory
+from pytest_ltm.agents.reader import errands, facts, general, history_qa, people, stories
 from pytest_ltm.agents.reader.notes import Ability, Appends
-from pytest_ltm.agents.reader.people import (
-    Belongings,
-    Colours,
-    ConflictingPersonalInformation,
-    GiftLedger,
-    Names,
-    OwnFacts,
-)
-from pytest_ltm.agents.reader.stories import ChapterBreak, Passages, Restaurant, SallyAnne, SpyMeeting
 
 # In the order in which they are offered a message; the first that claims it replies.
 ABILITIES: tuple[Ability, ...] = (
     # What is about the conversation itself, or marked as what it is.
-    Announcement(), Trivia(), Secrets(), ToldHistory(),
+    general.Announcement(), general.Trivia(), facts.Secrets(), history_qa.ToldHistory(),
     # What only looks like general statements: whoever knows it takes it first.
-    Belongings(), OwnFacts(), Tips(), Passages(), Codes(), StandingOrders(), GiftLedger(), InventedWorlds(),
-    Languages(), Reminders(), ConflictingPersonalInformation(), HowToThink(), InstructionRecall(), DelayedRecall(),
-    ChapterBreak(), Instructions(), Jokes(), Colours(), SallyAnne(), Names(), ShoppingList(), Locations(),
-    TriggerResponse(), SpyMeeting(), Restaurant(), KeyValuePairs(),
+    people.Belongings(), people.OwnFacts(), general.Tips(), stories.Passages(), facts.Codes(),
+    errands.StandingOrders(), people.GiftLedger(), facts.InventedWorlds(),
+    facts.Languages(), errands.Reminders(), people.ConflictingPersonalInformation(), facts.HowToThink(),
+    facts.InstructionRecall(), facts.DelayedRecall(),
+    stories.ChapterBreak(), errands.Instructions(), general.Jokes(), people.Colours(), stories.SallyAnne(),
+    people.Names(), errands.ShoppingList(), facts.Locations(),
+    errands.TriggerResponse(), stories.SpyMeeting(), stories.Restaurant(), facts.KeyValuePairs(),
     # What nobody else understands.
-    OpenQuestions(), General(),
+    history_qa.OpenQuestions(), general.General(),
 )  # fmt: skip
 APPENDING = tuple(ability for ability in ABILITIES if isinstance(ability, Appends))
 """Those that may add to a reply."""

@@ -55,18 +55,15 @@ class Reminders(Topic, kinds=("reminder", "reminded"), about=_RE.about_reminders
                 tasks[note.content["thing"]] = note.content["task"]
         due = []
         for thing, (when, since) in newest.items():
-            if when and _falls_between(when, max(since, last.get(thing, since)), turn.now):
+            if not when:
+                continue
+            first, every, told = when["first"], when["every"], max(since, last.get(thing, since))
+            # A moment of it falls after it was told last, and not after now.
+            comes = (turn.now - first) // every > (told - first) // every if every else told < first
+            if comes and first <= turn.now:
                 notes.add(turn, "reminded", thing)
                 due.append(f"It is time to {tasks.get(thing, f'see to the {thing}')}.")
         return " ".join(due) or None
-
-
-def _falls_between(when: Mapping[str, Any], since: float, now: float) -> bool:
-    """Return whether a moment of it falls after one time and not after another."""
-    first, every = when["first"], when["every"]
-    if not every:
-        return bool(since < first <= now)
-    return bool(first <= now and (now - first) // every > (since - first) // every)
 
 
 def _named_moment(text: str, now: float) -> dict[str, float]:
@@ -77,7 +74,12 @@ def _named_moment(text: str, now: float) -> dict[str, float]:
         return {"first": now + every, "every": every}
     clock = _RE.clock.search(text)
     if clock is None:
-        minutes = _minutes_in(text)
+        lengths = (
+            int(NUMBERS.get(number, 0) or number) * (60 if unit.startswith("hour") else 1)
+            for number, unit in _RE.length.findall(text)
+            if number.isdecimal() or number in NUMBERS
+        )
+        minutes = next((minutes for said, minutes in _LENGTHS.items() if said in text), 0) or next(lengths, 0)
         return {"first": now + 60.0 * minutes, "every": 0.0} if minutes else {}
     today = datetime.fromtimestamp(now, timezone.utc)
     first = today.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(minutes=_of_day(clock))
@@ -98,16 +100,6 @@ def _of_day(clock: re.Match[str]) -> int:
     return hour * 60 + int(clock["minute"])
 
 
-def _minutes_in(text: str) -> int:
-    known = next((minutes for said, minutes in _LENGTHS.items() if said in text), 0)
-    if known:
-        return known
-    for number, unit in _RE.length.findall(text):
-        if number.isdecimal() or number in NUMBERS:
-            return int(NUMBERS.get(number, 0) or number) * (60 if unit.startswith("hour") else 1)
-    return 0
-
-
 class Instructions:
     """Keeps quotes with their authors and adds one to the reply that was asked for, whatever it is about."""
 
@@ -119,26 +111,24 @@ class Instructions:
             return quoted
         if all(pattern.search(turn.text) for pattern in (_RE.forget, _RE.add, _RE.reply)):
             return notes.drop("instruction")
-        return _note_instruction(turn, notes)
+        number = _RE.ordinal.search(turn.text)
+        if number is None or not all(asks.search(turn.text) for asks in (_RE.add, _RE.a_quote, _RE.reply)):
+            return None
+        # The reply to the instruction counts unless it says otherwise.
+        count_text = next(filter(None, number.groups()))
+        nth = int(count_text) if count_text.isdigit() else _IN_WORDS.index(count_text.lower()) + 2
+        due = turn.position + (nth if _RE.later.search(turn.text) else nth - 1)
+        return notes.add(turn, "instruction", {"due": due, "text": turn.text}, "I will.")
 
     def appendix(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Return the quote that is due now, if instruction and quote can both still be seen."""
         for order in notes.visible("instruction"):
             if order.content["due"] == turn.position:
-                return _quote_by(order.content["text"], notes)
+                # The newest whose author the instruction names; the newest of all if it names none.
+                text, quotes = order.content["text"], notes.contents("quote")
+                named = [quote for quote in quotes if quote["author"] in text]
+                return next((str(quote["quote"]) for quote in named or ([] if _RE.name.search(text) else quotes)), None)
         return None
-
-
-def _note_instruction(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-    """Note which reply the quote belongs to; the reply to the instruction counts unless it says otherwise."""
-    words = turn.text
-    number = _RE.ordinal.search(words)
-    if number is None or not (_RE.add.search(words) and _RE.a_quote.search(words) and _RE.reply.search(words)):
-        return None
-    count_text = next(count_text for count_text in number.groups() if count_text)
-    nth = int(count_text) if count_text.isdigit() else _IN_WORDS.index(count_text.lower()) + 2
-    due = turn.position + (nth if _RE.later.search(words) else nth - 1)
-    return notes.add(turn, "instruction", {"due": due, "text": words}, "I will.")
 
 
 def _note_quote(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
@@ -151,13 +141,6 @@ def _note_quote(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
     if not author or not (signed or _RE.a_quote.search(rest)):
         return None
     return notes.add(turn, "quote", {"author": author, "quote": match.group(1)})
-
-
-def _quote_by(order: str, notes: ReaderNotebook) -> str | None:
-    """Return the newest quote whose author the instruction names; the newest of all if it names none of them."""
-    quotes = notes.contents("quote")
-    named = [quote for quote in quotes if quote["author"] in order]
-    return next((str(quote["quote"]) for quote in named or ([] if _RE.name.search(order) else quotes)), None)
 
 
 # --- Rules such as "whenever I mention X, say Y": kept, and followed when a message is about X.
@@ -285,7 +268,7 @@ class StandingOrders(Topic, kinds=("order",), about=_ORDERS.about_orders, forget
         text = turn.text
         task = _ORDERS.task.search(text)
         if task is not None and not any(given.search(text) for given in _GIVEN.values()):
-            return _compose_line(task["thing"], _orders_in_force(task["thing"], task["place"], notes))
+            return _compose_line(task["thing"], task["place"], notes)
         # What lines an order is for: "every", or what they are about, or for; "" if a text does
         # not say.
         match = _ORDERS.when.search(text)
@@ -318,22 +301,16 @@ def _changed_order(text: str, when: str, notes: ReaderNotebook) -> dict[str, str
     return change
 
 
-def _orders_in_force(thing: str, place: str, notes: ReaderNotebook) -> dict[str, str]:
-    """Return the words of the orders that hold in a line about this, for that, by their kinds."""
+def _compose_line(thing: str, place: str, notes: ReaderNotebook) -> str:
+    """Return a line about one thing, for another, with what the orders want that hold in it."""
     orders: dict[str, dict[str, str]] = {}
     for note in reversed(list(notes.visible("order"))):
         orders.setdefault(note.content["kind"], {}).update(note.content)
     fits = {"every", place.lower(), *(sort for sort, words in _SORTS.items() if thing.lower() in words)}
-    return {
-        kind: order["word"]
-        for kind, order in orders.items()
-        if order.get("when") in fits and "word" in order and not order.get("revoked")
-    }
-
-
-def _compose_line(thing: str, orders: dict[str, str]) -> str:
     by_kind = {
-        kind: way.format(w=orders[kind], W=orders[kind].upper()) for kind, way in _WAYS.items() if kind in orders
+        kind: way.format(w=order["word"], W=order["word"].upper())
+        for kind, way in _WAYS.items()
+        if (order := orders.get(kind, {})).get("when") in fits and "word" in order and not order.get("revoked")
     }
     first, last = by_kind.pop("opens", ""), by_kind.pop("closes", "")
     return " ".join(part for part in (first, f"so much for {thing},", *by_kind.values(), last) if part)

@@ -12,12 +12,13 @@ from array import array
 from collections import Counter, defaultdict
 from datetime import date, datetime, timedelta, timezone
 from functools import lru_cache, partial
+from itertools import dropwhile, groupby
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from pytest_ltm._language.clauses import split_sentences
-from pytest_ltm._language.dates import DAYS, MONTHS
+from pytest_ltm._language.dates import DAYS, MONTHS, month_number
 from pytest_ltm.agents.reader.notes import (
     COMMON,
     SMALL_NUMBERS,
@@ -26,10 +27,11 @@ from pytest_ltm.agents.reader.notes import (
     Patterns,
     ReaderNote,
     ReaderNotebook,
+    first_match,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
 
@@ -39,23 +41,20 @@ _RE = Patterns(
     "history_qa", DAYS=DAYS, MONTHS=MONTHS, NEAR=_NEAR, COUNT=[r"\d{1,3}", *NUMBERS],
     NUMBER=[r"\$?\d[\d,.]*%?", *sorted((n for n in NUMBERS if n not in {"a", "an"}), key=len, reverse=True)],
 )  # fmt: skip
+_DATES, _KINDS = _RE["dates"], _RE["kinds"]
 USER, ASSISTANT = "I", "you"
 """The speakers of a chat, as the user names them."""
-_MONTH = {name[:3].lower(): number for number, name in enumerate(MONTHS, start=1)}
 
 
 def read_date(text: str) -> date | None:
     """Return the day that a text names, None if it names none; the month in letters or the year first."""
-    if match := _RE.year_first.search(text):
-        year, month, day = (int(part) for part in match.groups())
-    elif match := _RE.day_first.search(text):
-        day, month, year = int(match[1]), _MONTH.get(match[2][:3].lower(), 0), int(match[3])
-    elif match := _RE.month_first.search(text):
-        day, month, year = int(match[2]), _MONTH.get(match[1][:3].lower(), 0), int(match[3])
-    else:
+    match = first_match(_DATES, text)
+    if match is None:
         return None
+    month = match["month"]
+    number = int(month) if month.isdecimal() else month_number(month) or 0
     try:
-        return date(year, month, day)
+        return date(int(match["year"]), number, int(match["day"]))
     except ValueError:
         return None
 
@@ -78,16 +77,9 @@ def iter_sayings(rest: str, reply: str) -> Iterator[tuple[str, str]]:
         yield USER, sides["user"]
         yield ASSISTANT, sides["assistant"] or ""
     elif _RE.speaker.match(rest):
-        speaker, text = "", ""
-        for line in rest.split("\n"):
-            match = _RE.speaker.match(line)
-            if match is None:
-                text += f"\n{line}"
-                continue
-            if speaker:
-                yield speaker, text
-            speaker, text = match[1], line[match.end() :]
-        yield speaker, text
+        # The pattern's group is the speaker: names and texts alternate, behind the "" before the first.
+        _, *parts = _RE.speaker.split(rest)
+        yield from zip(parts[::2], parts[1::2], strict=True)
     else:
         yield USER, rest
         yield ASSISTANT, reply
@@ -127,29 +119,24 @@ _NOTES_READ = 64
 
 
 class Passage(Struct, frozen=True):
-    """Some sentences that one speaker said at a time."""
-
-    number: int
-    note: int
-    """The number of its note."""
-    speaker: str
-    text: str
-    at: date | None
-
-
-class ScoredPassage(Struct, frozen=True):
-    """A passage and what it is worth for a question."""
+    """Some sentences that one speaker said at a time, and what they are worth for a question."""
 
     number: int
     worth: float
     share: float
     """How much of the question's weight it has words of, 0 to 1."""
+    at: date | None
     index: PassageIndex
 
     @property
-    def passage(self) -> Passage:
-        """The passage itself; its text is read anew."""
-        return self.index.passage(self.number)
+    def speaker(self) -> str:
+        """Who says it."""
+        return self.index.read_passage(self.number)[0]
+
+    @property
+    def text(self) -> str:
+        """What it says, read anew: most that share a word with a question are never looked at."""
+        return self.index.read_passage(self.number)[1]
 
 
 class PassageIndex:
@@ -187,19 +174,18 @@ class PassageIndex:
                 self._note_of.append(number)
                 self._sizes.append(len(known))
 
+    def read_passage(self, number: int) -> tuple[str, str]:
+        """Return speaker and text of the passage of a number."""
+        note = self._note_of[number]
+        return self._said_in(note)[number - self._first[note]]
+
     def _read_note(self, number: int) -> list[tuple[str, str]]:
         """Return the passages of a note with their speakers."""
         message, reply, _ = self._notes[number].content
         sayings = iter_sayings(split_date(message)[1], reply)
         return [(speaker, text) for speaker, said in sayings for text in iter_passages(said)]
 
-    def passage(self, number: int) -> Passage:
-        """Return the passage of a number."""
-        note = self._note_of[number]
-        speaker, text = self._said_in(note)[number - self._first[note]]
-        return Passage(number, note, speaker, text, self._days[note])
-
-    def search(self, words: AbstractSet[str], sees: Callable[[int], bool]) -> list[ScoredPassage]:
+    def search(self, words: AbstractSet[str], sees: Callable[[int], bool]) -> list[Passage]:
         """Return the passages that can be seen and share a word, best first; of equals the newest."""
         seen = [sees(note.position) for note in self._notes]
         if not any(seen):
@@ -218,13 +204,12 @@ class PassageIndex:
                 norm = 1 - _LENGTH + _LENGTH * self._sizes[n] / mean
                 own[n] += gain / (1 + _SATURATION * norm)
                 shares[n] += rarity[word] / weight
-        worth = {n: value + _NEIGHBOUR * self._before(n, own) for n, value in own.items()}
+        worth, days = dict(own), [self._days[note] for note in self._note_of]
+        for n in own:
+            if n and days[n - 1] == days[n]:
+                worth[n] += _NEIGHBOUR * own.get(n - 1, 0.0)
         ranked = sorted(worth, key=lambda n: (-worth[n], -n))
-        return [ScoredPassage(n, worth[n], shares[n], self) for n in ranked]
-
-    def _before(self, n: int, own: Mapping[int, float]) -> float:
-        same = n and self._days[self._note_of[n - 1]] == self._days[self._note_of[n]]
-        return own.get(n - 1, 0.0) if same else 0.0
+        return [Passage(n, worth[n], shares[n], days[n], self) for n in ranked]
 
 
 def iter_passages(text: str) -> Iterator[str]:
@@ -252,62 +237,42 @@ def format_day(day: date) -> str:
 
 def date_of_event(text: str, told: date) -> str | None:
     """Return when that was which a text told on a day tells of; None if the text does not say."""
-    ways: Sequence[tuple[re.Pattern[str], Callable[[re.Match[str], date], str | None]]] = (
-        (_RE.ago, _date_ago),
-        (_RE.nearby, lambda match, told: format_day(told + timedelta(days=_NEAR[match[1].lower()]))),
-        (_RE.weekday, _on_weekday),
-        (_RE.step, _by_step),
-        (_RE.year, lambda match, _: match[1]),
-        (_RE.named, _named_month),
-    )
-    dates = (resolve(match, told) for pattern, resolve in ways if (match := pattern.search(text)))
-    return next(filter(None, dates), None)
-
-
-def _date_ago(match: re.Match[str], told: date) -> str:
-    count = int(match[1]) if match[1].isdecimal() else NUMBERS[match[1].lower()]
-    match match[2].lower():
-        case "day":
-            return format_day(told - timedelta(days=count))
-        case "week":
-            return f"{match[1]} week{'s' * (count > 1)} before {format_day(told)}"
-        case "month":
-            return _shift_month(told, -count)
-        case _:
-            return str(told.year - count)
-
-
-def _on_weekday(match: re.Match[str], told: date) -> str:
-    side = "after" if match[1].lower() in {"this", "next"} else "before"
-    return f"the {match[2].capitalize()} {side} {format_day(told)}"
-
-
-def _by_step(match: re.Match[str], told: date) -> str:
-    unit = match[2].lower()
-    step = {"this": 0, "next": 1, "coming": 1}.get(match[1].lower(), -1)
-    if unit in {"week", "weekend"}:
-        return f"the {unit} {('of', 'after', 'before')[step]} {format_day(told)}"
-    if unit == "month":
-        return _shift_month(told, step)
-    return str(told.year + step) if unit == "year" else f"{unit} {told.year + min(step, 0)}"
-
-
-def _named_month(match: re.Match[str], told: date) -> str | None:
-    if match[1] == "May":  # more often a verb
+    # The order decides where a text names several: how long ago is the surest, a bare month the least sure.
+    if match := _RE.ago.search(text):
+        count, unit = int(match[1]) if match[1].isdecimal() else NUMBERS[match[1].lower()], match[2].lower()
+        weeks = f"{match[1]} week{'s' * (count > 1)} before {format_day(told)}"
+        return weeks if unit == "week" else shift_day(told, -count, unit)
+    if match := _RE.nearby.search(text):
+        return shift_day(told, _NEAR[match[1].lower()], "day")
+    if match := _RE.weekday.search(text):
+        side = "after" if match[1].lower() in {"this", "next"} else "before"
+        return f"the {match[2].capitalize()} {side} {format_day(told)}"
+    if match := _RE.step.search(text):
+        return _step_from(told, match[1].lower(), match[2].lower())
+    match = _RE.year.search(text) or _RE.named.search(text)
+    if match is None or match[1] == "May":  # more often a verb
         return None
-    month = MONTHS.index(match[1].split()[0]) + 1
-    return f"{match[1]} {told.year - (month > told.month)}"
+    is_year = match[1].isdecimal()
+    return match[1] if is_year else f"{match[1]} {told.year - (MONTHS.index(match[1].split()[0]) + 1 > told.month)}"
 
 
-def _shift_month(day: date, step: int) -> str:
+def _step_from(told: date, which: str, unit: str) -> str:
+    """Return the week, weekend, month, year or season that was `last`, `this` or `next` on a day."""
+    step = {"this": 0, "next": 1, "coming": 1}.get(which, -1)
+    if unit in {"month", "year"}:
+        return shift_day(told, step, unit)
+    week = unit in {"week", "weekend"}
+    # A season that is still to come this year is said of this year.
+    side = ("of", "after", "before")[step]
+    return f"the {unit} {side} {format_day(told)}" if week else f"{unit} {told.year + min(step, 0)}"
+
+
+def shift_day(day: date, step: int, unit: str) -> str:
+    """Return the day, the month or the year that is a number of them after that of a day."""
+    if unit == "day":
+        return format_day(day + timedelta(days=step))
     years, month = divmod(day.month - 1 + step, 12)
-    return f"{MONTHS[month]} {day.year + years}"
-
-
-def days_apart(earlier: date, later: date, unit: str) -> str:
-    """Return how far two days lie apart in days, weeks, months or years, rounded."""
-    count = round(abs((later - earlier).days) / UNITS[unit])
-    return f"{count} {unit}{'s' * (count != 1)}"
+    return f"{MONTHS[month]} {day.year + years}" if unit == "month" else str(day.year + step)
 
 
 class ParsedQuestion(Struct, frozen=True):
@@ -326,12 +291,6 @@ class ParsedQuestion(Struct, frozen=True):
     choices: tuple[tuple[str, str], ...] = ()
     """Letter and text of each."""
 
-    @property
-    def unit(self) -> str:
-        """The unit that elapsed time is wanted in, `day` where it does not say."""
-        match = _RE.elapsed.search(self.text)
-        return (match["unit"] or "day").lower() if match else "day"
-
 
 def is_about_a_conversation(text: str) -> bool:
     """Return whether a text begins by saying that it is about a conversation, such as `About our conversation: `."""
@@ -346,23 +305,18 @@ def parse_question(message: str) -> ParsedQuestion:
     choices = tuple((match[1], match[2].strip()) for match in _RE.choice.finditer(rest))
     end = rest.rfind("?", 0, rest.find("(a)") if choices else len(rest))
     text = rest[: end + 1] if end >= 0 else rest
-    kind = "choice" if len(choices) > 1 else _question_kind(text)
+    if len(choices) > 1:
+        kind = "choice"
+    # The special first: `how long ago did` also asks like `did`, `which came first` like `which`.
+    elif _RE.elapsed.search(text):
+        kind = "elapsed"
+    elif _RE.order.search(text) and _RE.of_order.match(text):
+        kind = "order"
+    else:
+        kind = next((kind for kind, asks in _KINDS.items() if asks.search(text)), "what")
     return ParsedQuestion(
         text, kind, bool(_RE.short.search(rest)), kind == "what" and bool(_RE.several.match(text)), at, choices
     )
-
-
-def _question_kind(text: str) -> str:
-    # The special first: `how long ago did` also asks like `did`, `which came first` like `which`.
-    if _RE.elapsed.search(text):
-        return "elapsed"
-    if _RE.order.search(text) and re.match(r"\W*(?:which|who|what|did)", text, re.IGNORECASE):
-        return "order"
-    tried = {
-        "when": _RE.when.match, "yes or no": _RE.yes_no.match, "amount": _RE.amount.search, "who": _RE.who.search,
-        "where": _RE.where.search,
-    }  # fmt: skip
-    return next((kind for kind, asks in tried.items() if asks(text)), "what")
 
 
 def named_speakers(text: str, speakers: Iterable[str]) -> list[str]:
@@ -380,6 +334,7 @@ def wanted_stems(text: str, speakers: Iterable[str]) -> frozenset[str]:
 # --- The phrase of a sentence that answers a question of a kind: an amount, a name, a place, what is new in it.
 
 _LONGEST = 5
+_ARTICLES = frozenset({"the", "a", "an", "my", "our"})
 _IDLE = _COMMON | COMMON["answer"]
 
 
@@ -403,8 +358,14 @@ def person_in(sentence: str, known: AbstractSet[str]) -> str | None:
 
 def place_in(sentence: str, known: AbstractSet[str]) -> str | None:
     """Return what stands after a preposition of place and is new; a name first."""
-    new = (_trim_place(match) for match in _RE.place.findall(sentence) if not _shares_stem(match, known))
-    places = [place for place in new if place]
+    places = []
+    for match in _RE.place.findall(sentence):
+        words = match.split()
+        # Up to the first word that cannot be part of a place: an article can, but only before it.
+        cuts = (n for n, word in enumerate(words) if word.lower() in _COMMON and (n or word.lower() not in _ARTICLES))
+        place = words[: next(cuts, len(words))]
+        if not _shares_stem(match, known) and any(word.lower() not in _COMMON for word in place):
+            places.append(" ".join(place))
     return next((place for place in places if any(map(str.isupper, place))), places[0] if places else None)
 
 
@@ -412,42 +373,28 @@ def _shares_stem(text: str, known: AbstractSet[str]) -> bool:
     return not known.isdisjoint(map(rough_stem, text.lower().split()))
 
 
-def _trim_place(text: str) -> str:
-    """Return the words up to the first that cannot be part of a place."""
-    kept: list[str] = []
-    for word in text.split():
-        bare = word.lower()
-        if bare in _COMMON and (kept or bare not in {"the", "a", "an", "my", "our"}):
-            break
-        kept.append(word)
-    return " ".join(kept) if any(word.lower() not in _COMMON for word in kept) else ""
-
-
 def newest_chunk(sentence: str, known: AbstractSet[str]) -> str | None:
     """Return the chunk of the sentence that says most that the question does not know; nearest to what it does."""
     parts = _RE.token.findall(sentence)
     marks = [i for i, part in enumerate(parts) if rough_stem(part.lower()) in known]
+
+    def belongs(place: int) -> bool:
+        bare = parts[place].lower()
+        return bare == "of" or (bare not in _IDLE and _RE.word.fullmatch(parts[place].replace("-", "")) is not None)
+
     best, most = None, 0.0
-    result: list[tuple[int, list[str]]] = []
-    held: list[str] = []
-    for i, part in enumerate([*parts, "."]):
-        bare = part.lower()
-        says_something = _RE.word.fullmatch(part.replace("-", "")) and bare not in _IDLE
-        if says_something or (bare == "of" and held):
-            held.append(part)
-        elif held:
-            while held and held[-1].lower() == "of":
-                held.pop()
-            result.append((i - len(held), held))
-            held = []
-    for start, words in result:
-        new = [word for word in words if rough_stem(word.lower()) not in known]
-        if not new:
-            continue
-        near = min((abs(start - mark) + 4 * (mark > start) for mark in marks), default=6)
-        worth = min(len(new), _LONGEST) ** 0.5 + 2 / (1 + near / 3)
-        if worth > most:
-            best, most = " ".join(words[:_LONGEST]), worth
+    for is_chunk, run in groupby(range(len(parts)), belongs):
+        # An `of` joins two words, and is none at either end.
+        places = [place for place in run if is_chunk]
+        while places and parts[places[-1]].lower() == "of":
+            places.pop()
+        places = [*dropwhile(lambda place: parts[place].lower() == "of", places)]
+        new = [place for place in places if rough_stem(parts[place].lower()) not in known]
+        if new:
+            near = min((abs(places[0] - mark) + 4 * (mark > places[0]) for mark in marks), default=6)
+            worth = min(len(new), _LONGEST) ** 0.5 + 2 / (1 + near / 3)
+            if worth > most:
+                best, most = " ".join(parts[place] for place in places[:_LONGEST]), worth
     return best
 
 
@@ -476,103 +423,90 @@ class _HistoryAnswer:
 
     def text(self) -> str:
         """Return the answer; NOT_MENTIONED where nothing matches."""
-        match self._question.kind:
+        question = self._question
+        match question.kind:
             case "choice":
-                return self._choose_option()
+                # The choice with most evidence in what was said by who is asked about.
+                letter, text = max(question.choices, key=lambda choice: self._option_evidence(choice[1]))
+                return f"({letter}) {text}"
             case "elapsed":
                 return self._elapsed_time() or NOT_MENTIONED
             case "order" if first := self._which_came_first():
                 return first
-        scored = self._scored_passages()
+        scored = self._search(self._words)
+        if self._asked and len(self._asked) < len(self._index.speakers):
+            # What they say who are asked about counts more.
+            weight = {True: _OWN, False: _OTHERS}
+            scored = sorted(scored[:50], key=lambda one: -one.worth * weight[one.speaker in self._asked])
         if not scored or scored[0].share < _LEAST:
             return NOT_MENTIONED
-        if self._question.short:
-            return self._shortest_phrase(scored)
-        good = [one.passage for one in scored if one.worth >= _AS_GOOD * scored[0].worth]
-        told = [passage for passage in good if passage.speaker != ASSISTANT]
-        return self._full_sentence(max(told, key=lambda passage: passage.number, default=scored[0].passage))
+        return self._shortest_phrase(scored) if question.short else self._full_sentence(scored)
 
-    def _scored_passages(self) -> list[ScoredPassage]:
-        """Return the passages that match, best first; what they say who are asked about counts more."""
-        scored = self._search(self._words)
-        if not self._asked or len(self._asked) == len(self._index.speakers):
-            return scored
-        weight = {True: _OWN, False: _OTHERS}
-        return sorted(scored[:50], key=lambda one: -one.worth * weight[one.passage.speaker in self._asked])
+    def _full_sentence(self, scored: Sequence[Passage]) -> str:
+        """Return what the newest of the best passages says in full; a date in front where it is asked for."""
+        good = (one for one in scored if one.worth >= _AS_GOOD * scored[0].worth and one.speaker != ASSISTANT)
+        passage = max(good, key=lambda one: one.number, default=scored[0])
+        kind, brief = self._question.kind, self._answer_briefly(passage)
+        if brief:
+            return f"{brief}." if kind == "when" else f"{brief}. {passage.text}"
+        counts = (one for one in self._closest_first(passage.text) if amount_in(one, self._question.text))
+        return next(counts, passage.text) if kind == "amount" else passage.text
 
-    def _search(self, words: AbstractSet[str]) -> list[ScoredPassage]:
+    def _shortest_phrase(self, scored: Sequence[Passage]) -> str:
+        if brief := self._answer_briefly(scored[0]):
+            return brief
+        find: Callable[[str], str | None] = {
+            "amount": lambda line: amount_in(line, self._question.text),
+            "who": lambda line: person_in(line, self._words),
+            "where": lambda line: place_in(line, self._words),
+        }.get(self._question.kind, lambda _: None)
+        lines = (line for one in scored[:_LOOKED_AT] for line in self._closest_first(one.text))
+        if phrase := next(filter(None, map(find, lines)), None):
+            return phrase
+        # Anything else is what is new in the sentence that is nearest.
+        closest = [self._closest_first(one.text)[0] for one in scored[: 4 if self._question.several else 1]]
+        chunks = (newest_chunk(line, self._words) for line in closest)
+        return ", ".join(dict.fromkeys(filter(None, chunks))) or closest[0]
+
+    def _answer_briefly(self, passage: Passage) -> str:
+        """Return the date, or yes or no, by one passage; "" where neither is asked for."""
+        first = self._closest_first(passage.text)[0]
+        if self._question.kind == "when" and passage.at is not None:
+            dates = (date_of_event(text, passage.at) for text in (first, passage.text))
+            return next(filter(None, dates), format_day(passage.at))
+        return ("No" if _RE.no.search(first) else "Yes") if self._question.kind == "yes or no" else ""
+
+    def _search(self, words: AbstractSet[str]) -> list[Passage]:
         return self._index.search(words, self._sees)
 
     def _closest_first(self, text: str) -> list[str]:
         """Return the sentences of a text, those with most of the words first."""
         return sorted(split_sentences(text), key=lambda said: -len(self._words & set(content_stem_list(said))))
 
-    def _day_told(self, passage: Passage, at: date) -> str:
-        dates = (date_of_event(text, at) for text in (self._closest_first(passage.text)[0], passage.text))
-        return next(filter(None, dates), format_day(at))
-
-    def _yes_or_no(self, passage: Passage) -> str:
-        return "No" if _RE.no.search(self._closest_first(passage.text)[0]) else "Yes"
-
-    def _full_sentence(self, passage: Passage) -> str:
-        """Return what the best passage says in full; a date in front where it is asked for."""
-        if self._question.kind == "when" and passage.at is not None:
-            return f"{self._day_told(passage, passage.at)}."
-        if self._question.kind == "yes or no":
-            return f"{self._yes_or_no(passage)}. {passage.text}"
-        if self._question.kind == "amount":
-            tried = (one for one in self._closest_first(passage.text) if amount_in(one, self._question.text))
-            return next(tried, passage.text)
-        return passage.text
-
-    def _shortest_phrase(self, scored: Sequence[ScoredPassage]) -> str:
-        best = scored[0].passage
-        if self._question.kind == "when" and best.at is not None:
-            return self._day_told(best, best.at)
-        if self._question.kind == "yes or no":
-            return self._yes_or_no(best)
-        find = {
-            "amount": lambda line: amount_in(line, self._question.text),
-            "who": lambda line: person_in(line, self._words),
-            "where": lambda line: place_in(line, self._words),
-        }.get(self._question.kind)
-        lines = (line for one in scored[:_LOOKED_AT] for line in self._closest_first(one.passage.text)) if find else ()
-        tried = (phrase for line in lines if find and (phrase := find(line)))
-        return next(tried, None) or self._new_chunks(scored)
-
-    def _new_chunks(self, scored: Sequence[ScoredPassage]) -> str:
-        shown = scored[: 4 if self._question.several else 1]
-        closest = [self._closest_first(one.passage.text)[0] for one in shown]
-        phrases = [phrase for line in closest if (phrase := newest_chunk(line, self._words))]
-        return ", ".join(dict.fromkeys(phrases)) or closest[0]
-
-    def _choose_option(self) -> str:
-        """Return the choice that has most evidence in what was said by who is asked about; letter and text."""
-        letter, text = max(self._question.choices, key=lambda choice: self._option_evidence(choice[1]))
-        return f"({letter}) {text}"
-
     def _option_evidence(self, text: str) -> float:
         if _RE.surely.search(text):
             return _LEAST * 1.5
         best = next(iter(self._search(self._words | wanted_stems(text, self._index.speakers))), None)
-        if best is None or (self._asked and best.passage.speaker not in self._asked):
+        if best is None or (self._asked and best.speaker not in self._asked):
             return 0.0
         return best.share
 
     def _elapsed_time(self) -> str | None:
         """Return how far two days lie apart: those of two things, or of one and of the question."""
         question = self._question
-        parts = re.split(r"\bbetween\b|\bbefore\b|\bafter\b|\bsince\b|\bwhen\b|\band\b|\bfrom\b", question.text)
-        days = [day for part in parts if (day := self._day_of(part)) is not None]
+        days = [day for part in _RE.things.split(question.text) if (day := self._day_of(part)) is not None]
         if "ago" in question.text or len(days) < 2:
             days = [day for day in (self._day_of(question.text), question.at or self._today) if day is not None]
         if len(days) < 2 or days[0] == days[1]:
             return None
-        return f"{days_apart(days[0], days[1], question.unit)}."
+        match = _RE.elapsed.search(question.text)
+        unit = ((match and match["unit"]) or "day").lower()
+        count = round(abs((days[1] - days[0]).days) / UNITS[unit])
+        return f"{count} {unit}{'s' * (count != 1)}."
 
     def _day_of(self, text: str) -> date | None:
-        passages = (one.passage for one in self._search(wanted_stems(text, self._index.speakers)))
-        return next((passage.at for passage in passages if passage.speaker != ASSISTANT), None)
+        passages = self._search(wanted_stems(text, self._index.speakers))
+        return next((one.at for one in passages if one.speaker != ASSISTANT), None)
 
     def _which_came_first(self) -> str | None:
         """Return which of the things that a question names was first, or last, by the days on which they were told."""

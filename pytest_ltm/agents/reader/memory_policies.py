@@ -53,15 +53,13 @@ class WordIndex:
 
     def rank(self, words: Sequence[str]) -> list[int]:
         """Return the numbers of the texts that share a word with the query, best first; of equals the older first."""
-        scores = self._score(words)
-        ranked = [number for number, score in enumerate(scores) if score]
-        ranked.sort(key=scores.__getitem__, reverse=True)
-        return ranked
-
-    def _score(self, words: Sequence[str]) -> list[float]:
-        self._measure_sizes()
-        norms, worth_once, size = self._norms, self._worth_once, len(self._sizes)
-        scores = [0.0] * size
+        size = len(self._sizes)
+        if len(self._norms) < size:
+            # Only once texts have been added: that takes time linear in all of them.
+            slope = SATURATION * LENGTH * size / sum(self._sizes)
+            self._norms = array("d", (SATURATION * (1 - LENGTH) + slope * length for length in self._sizes))
+            self._worth_once = array("d", (1 / (1 + norm) for norm in self._norms))
+        norms, worth_once, scores = self._norms, self._worth_once, [0.0] * size
         for word, weight in Counter(words).items():
             once, often = self._once.get(word, ()), self._often.get(word, ())
             holders = len(once) + len(often) // 2
@@ -70,14 +68,7 @@ class WordIndex:
                 scores[number] += rarity * worth_once[number]
             for number, times in zip(often[::2], often[1::2], strict=True):
                 scores[number] += rarity * times / (times + norms[number])
-        return scores
-
-    def _measure_sizes(self) -> None:
-        if len(self._norms) == len(self._sizes):
-            return
-        slope = SATURATION * LENGTH * len(self._sizes) / sum(self._sizes)
-        self._norms = array("d", (SATURATION * (1 - LENGTH) + slope * size for size in self._sizes))
-        self._worth_once = array("d", (1 / (1 + norm) for norm in self._norms))
+        return sorted((n for n, score in enumerate(scores) if score), key=scores.__getitem__, reverse=True)
 
 
 _WORD = lazy_pattern(r"\w+")
@@ -233,18 +224,13 @@ class Retrieving(Memory):
         return chosen
 
     def _ranked(self, message: str) -> list[int]:
-        earlier = len(self._written)
-        if self._lacks(earlier):
-            for number in range(len(self._index), earlier):
-                self._index.add([] if number in self._overlooked else _folded_words(self._text(number)))
+        missing = range(len(self._index), len(self._written))
+        # Where the newest are not seen anyway, one exchange is enough to bring the index up to date.
+        if self._overlooked.issuperset(missing) if self._top is not None else len(missing) <= _GROWTH * missing.start:
+            return self._index.rank(_folded_words(message))
+        for number in missing:
+            self._index.add([] if number in self._overlooked else _folded_words(self._text(number)))
         return self._index.rank(_folded_words(message))
-
-    def _lacks(self, earlier: int) -> bool:
-        """Return whether the index is out of date; where the newest are not seen anyway, one exchange is enough."""
-        indexed = len(self._index)
-        if self._top is not None:
-            return any(position not in self._overlooked for position in range(indexed, earlier))
-        return earlier - indexed > _GROWTH * indexed
 
 
 def _folded_words(text: str) -> list[str]:
@@ -350,23 +336,19 @@ def make_memory(policy: str, argument: str) -> Callable[[], Memory]:
                 return partial(Retrieving, 0, lambda _: 0, top=int(best[1]))
             return partial(Retrieving, tokens_of("bm25", argument), count_tokens)
         case "forgetful":
-            return partial(Forgetful, _share_of(argument))
+            try:
+                share = float(argument)
+            except ValueError:
+                share = -1.0
+            if not 0 <= share <= 1:
+                cure = "Write it as in 'forgetful:0.2'"
+                raise ConfigurationError(f"'forgetful:{argument}': {argument!r} is no share of 0 to 1. {cure}")
+            return partial(Forgetful, share)
     hint = did_you_mean(policy, _POLICIES)
     raise ConfigurationError(f"unknown memory policy {policy!r}.{hint} There are: {', '.join(_POLICIES)}")
 
 
 _POLICIES = ("bm25", "forgetful", "full", "window")
-
-
-def _share_of(argument: str) -> float:
-    try:
-        share = float(argument)
-    except ValueError:
-        share = -1.0
-    if 0 <= share <= 1:
-        return share
-    cure = "Write it as in 'forgetful:0.2'"
-    raise ConfigurationError(f"'forgetful:{argument}': {argument!r} is no share of 0 to 1. {cure}")
 
 
 def tokens_of(policy: str, argument: str) -> int:

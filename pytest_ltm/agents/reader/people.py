@@ -29,9 +29,8 @@ class Colours:
         """Note a statement, answer a question, forget on request."""
         if not turn.is_brief:
             return None
-        about = _RE.liking.search(turn.text) and _RE.mine.search(turn.text)
-        colour = (_told_colour(turn.text) if about else None) or _moved_on(turn.text)
-        if colour is not None:
+        about = _RE.mine.search(turn.text) if _RE.liking.search(turn.text) else None
+        if colour := _told_colour(turn.text, is_about=about is not None):
             return notes.add(turn, "colour", colour)
         if not (about and _RE.colour.search(turn.text)):
             return None
@@ -43,25 +42,23 @@ class Colours:
         return f"Your favourite colour is {newest.content}." if newest else "You have not told me."
 
 
-def _told_colour(text: str) -> str | None:
-    """Return the colour that a statement names as the favourite, else None."""
+def _told_colour(text: str, *, is_about: bool) -> str:
+    """Return the colour that a statement names as the favourite, else ""; `is_about`: it says that this is its subject.
+
+    Once a favourite is known, people also speak of a colour without a word of that, in a short statement.
+    """
     if "?" in text or _RE.forget.search(text):
-        return None
-    named = _RE.names.search(text)
-    if _RE.colour.search(text):
-        match = named or first_match(_RE["unlisted"], text)
-        return match.group(1).strip() if match else None
-    bare = _RE.bare.search(text)
-    word = (bare.group(1) or bare.group(2)) if bare else ""
-    return word if _RE.names.fullmatch(word) else None
-
-
-def _moved_on(text: str) -> str | None:
-    """Return the colour that a short statement speaks of, as people do once a favourite colour is known; else None."""
-    if len(text) > _SHORT or "?" in text or _RE.forget.search(text) or not _RE.moved_on.search(text):
-        return None
-    match = _RE.unnamed.search(text)
-    return match[1] if match else None
+        return ""
+    colour = ""
+    if is_about and _RE.colour.search(text):
+        match = _RE.names.search(text) or first_match(_RE["unlisted"], text)
+        colour = match[1].strip() if match else ""
+    elif is_about and (bare := _RE.bare.search(text)):
+        word = bare[1] or bare[2]
+        colour = word if _RE.names.fullmatch(word) else ""
+    if not colour and len(text) <= _SHORT and _RE.moved_on.search(text) and (match := _RE.unnamed.search(text)):
+        return match[1]
+    return colour
 
 
 # --- The names that the user goes by: the one told last, and the list of all of them.
@@ -79,21 +76,16 @@ class Names(Topic, kinds=("name",), forgets=_RE.forgets_names):
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a name, list all or tell the newest."""
-        if _RE.asked.search(turn.text) and not first_match(_UNTOLD, turn.text):
-            return None if _RE.of_another.search(turn.text) else _answer_person(turn.text, notes)
-        match = first_match([*_TOLD, *_UNTOLD], turn.text)
-        if match is None:
+        if not _RE.asked.search(turn.text) or first_match(_UNTOLD, turn.text):
+            match = first_match([*_TOLD, *_UNTOLD], turn.text)
+            return notes.add(turn, "name", match[1]) if match else None
+        if _RE.of_another.search(turn.text):
             return None
-        return notes.add(turn, "name", match.group(1))
-
-
-def _answer_person(question: str, notes: ReaderNotebook) -> str | None:
-    names = notes.contents("name")
-    if _RE.all.search(question):
-        return json.dumps(names[::-1], ensure_ascii=False)
-    if not _RE.one.search(question):
-        return None
-    return f"Your name is {names[0]}." if names else "You have not told me your name."
+        names = notes.contents("name")
+        if _RE.all.search(turn.text):
+            return json.dumps(names[::-1], ensure_ascii=False)
+        known = f"Your name is {names[0]}." if names else "You have not told me your name."
+        return known if _RE.one.search(turn.text) else None
 
 
 # --- What the user says of their own life: what is so now, after changes, corrections, withdrawals and rumours.
@@ -236,16 +228,12 @@ class GiftLedger(Topic, kinds=("gift", "home"), about=_LEDGER.about_gift_ledger,
             return _answer_ledger(text, notes) if "the club's book" in text.lower() else None
         gift = first_match(_LEDGER["gift"], text)
         if gift and (day := _day_number(text)):
-            told = {"name": gift["name"], "sum": _amount_in_pounds(gift["sum"]), "what": gift["what"], "day": day}
-            return notes.add(turn, "gift", told)
+            word = gift["sum"].lower().removeprefix("£").removesuffix(" pounds")
+            pounds = int(word) if word.isdecimal() else NUMBERS.get(word, 0)
+            return notes.add(turn, "gift", {"name": gift["name"], "sum": pounds, "what": gift["what"], "day": day})
         if home := _LEDGER.home.search(text):
             notes.add(turn, "home", [home["name"], home["town"]])
         return None  # who lives where may matter to others, too
-
-
-def _amount_in_pounds(text: str) -> int:
-    word = text.lower().removeprefix("£").removesuffix(" pounds")
-    return int(word) if word.isdecimal() else NUMBERS.get(word, 0)
 
 
 def _day_number(text: str) -> int:
@@ -263,9 +251,14 @@ def _answer_ledger(text: str, notes: ReaderNotebook) -> str:
     if not book.gifts:
         return "I don't know of any gifts."
     if _LEDGER.many.search(text):
-        return f"{_count_gifts(text, book)} gifts."
+        above, day = _LEDGER.above.search(text), _day_number(text)
+        return f"{sum(gift['sum'] > int(above[1]) if above else gift['day'] > day for gift in book.gifts)} gifts."
     if _LEDGER.order.search(text):
-        return f"{', '.join(_order_givers(text, book))}."
+        gifts = sorted(book.gifts, key=lambda gift: int(gift["day"]) if _LEDGER.first_gifts.search(text) else 0)
+        names = list(dict.fromkeys(gift["name"] for gift in gifts))
+        if not _LEDGER.first_gifts.search(text):
+            names.sort(key=lambda name: -book.total(name=name))
+        return f"{', '.join(names)}."
     what, town = _LEDGER.for_what.search(text), _LEDGER.from_town.search(text)
     if town:
         return _find_givers(town, what["what"] if what else "", book)
@@ -273,19 +266,6 @@ def _answer_ledger(text: str, notes: ReaderNotebook) -> str:
         return "I don't know."
     less = book.total(what=what["less"]) if what["less"] else 0
     return f"That comes to {book.total(what=what['what']) - less} pounds."
-
-
-def _count_gifts(text: str, book: _Book) -> int:
-    if above := _LEDGER.above.search(text):
-        return sum(gift["sum"] > int(above[1]) for gift in book.gifts)
-    return sum(gift["day"] > _day_number(text) for gift in book.gifts)
-
-
-def _order_givers(text: str, book: _Book) -> list[str]:
-    names = dict.fromkeys(gift["name"] for gift in book.gifts)
-    if _LEDGER.first_gifts.search(text):
-        return list(dict.fromkeys(gift["name"] for gift in sorted(book.gifts, key=lambda gift: int(gift["day"]))))
-    return sorted(names, key=lambda name: -book.total(name=name))
 
 
 def _find_givers(town: re.Match[str], what: str, book: _Book) -> str:

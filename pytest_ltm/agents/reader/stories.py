@@ -20,6 +20,8 @@ _RE = Patterns("plays")
 
 _EVENTS = _RE.compile_group(WORDS["play"])
 _BELIEF = _RE["belief"]
+# Which of the names in a line is a thing, and which the place where it is afterwards.
+_THINGS = {"moved": (1, 0), "lies": (0, 1), "kept": (1, 2), "moves": (1, 2)}
 
 
 class SallyAnne(Topic, kinds=("play",), forgets=_RE.forgets_sally_anne, forgotten="All right."):
@@ -85,34 +87,21 @@ class _Play:
 
     def add(self, kind: str, names: Sequence[str]) -> None:
         """Play one line."""
-        match kind:
-            case "enters" | "is":
-                self._forget(names[0])
-                if names[1] == self.room:
-                    self.present.append(names[0])
-            case "leaves":
-                self._forget(names[0])
-            case "joins":
-                self.add("enters", (names[1], names[0]))
-            case "gone":
-                self._forget(names[1])
-            case "moved":
-                self.places.setdefault(names[1], []).append(names[0])
-            case "lies":
-                self.places.setdefault(names[0], []).append(names[1])
-            case "kept" | "moves":
-                self.places.setdefault(names[1], []).append(names[2])
-        self._see()
-
-    def _see(self) -> None:
-        """Let who is there know where everything is, and who sees it, too."""
-        for thing, places in self.places.items():
-            for who in self.present:
-                self.known[who, thing] = str(places[-1])
-                self.shared.update({(who, other, thing): str(places[-1]) for other in self.present})
-
-    def _forget(self, who: str) -> None:
-        self.present = [one for one in self.present if one != who]
+        if kind == "joins":
+            kind, names = "enters", (names[1], names[0])
+        if kind in _THINGS:
+            thing, place = _THINGS[kind]
+            self.places.setdefault(names[thing], []).append(names[place])
+        elif kind != "remark":
+            who = names[kind == "gone"]
+            self.present = [one for one in self.present if one != who]
+            if kind in {"enters", "is"} and names[1] == self.room:
+                self.present.append(who)
+        # Who is there knows where everything is, and who sees it, too.
+        for thing_name, places in self.places.items():
+            for one in self.present:
+                self.known[one, thing_name] = str(places[-1])
+                self.shared.update({(one, other, thing_name): str(places[-1]) for other in self.present})
 
 
 def _room_of(lines: Sequence[Sequence[Any]]) -> str:
@@ -166,6 +155,9 @@ class SpyMeeting(Topic, kinds=("spy",), forgets=_RE.forgets_spy_meeting, forgott
 # --- An evening in a restaurant, as a guest who knows what was ordered.
 
 
+_UNDECIDED = "What would you recommend?"
+
+
 class Restaurant:
     """Orders what stands first on the menu, and insists on it."""
 
@@ -187,7 +179,11 @@ class Restaurant:
             plainest = min(drinks, key=lambda name: ("(" in name, len(name))).lower()
             return notes.add(turn, "drink", plainest, f"I would like the {plainest}, please.")
         if _RE.eat.search(turn.text) or _RE.gone.search(turn.text):
-            return _order_dish(turn, notes)
+            menu_note, ordered, avoids = notes.newest("menu"), notes.contents("dish"), _wishes(notes)[1]
+            dishes = menu_note.content["dishes"] if menu_note else ()
+            wanted = (one for one in dishes if one not in turn.text and one not in ordered and avoids not in one)
+            dish = next(wanted, None)
+            return notes.add(turn, "dish", dish, f"I will have the {dish}, please.") if dish else _UNDECIDED
         if _RE.served.search(turn.text):
             return _check_dish(turn, notes)
         if _RE.drank.search(turn.text):
@@ -209,14 +205,6 @@ def _wishes(notes: ReaderNotebook) -> tuple[str, str]:
     """Return what must be in a drink, and what must not be in a dish; "" for anything, and for nothing."""
     wishes = notes.newest("wishes")
     return (str(wishes.content[0]), str(wishes.content[1])) if wishes else ("", "\0")
-
-
-def _order_dish(turn: IncomingTurn, notes: ReaderNotebook) -> str:
-    menu, ordered, avoids = notes.newest("menu"), notes.contents("dish"), _wishes(notes)[1]
-    for dish in menu.content["dishes"] if menu else ():
-        if dish not in turn.text and dish not in ordered and avoids not in dish:
-            return notes.add(turn, "dish", dish, f"I will have the {dish}, please.")
-    return "What would you recommend?"
 
 
 def _check_dish(turn: IncomingTurn, notes: ReaderNotebook) -> str:
