@@ -141,7 +141,14 @@ class LoopShare:
             return call_in_own_thread(partial(self.call, timeout, function, *arguments), timeout)
         threaded = self._threaded()
         if threaded is not None and self._is_async:
-            return self._await_in(threaded, partial(_begin, partial(function, *arguments)), timeout)
+
+            async def begin(context: Context) -> Any:
+                # In the loop's thread, with the context variables that earlier calls have set there.
+                with outside_any_loop():
+                    value = context.run(function, *arguments)
+                return value if isinstance(value, str) or not inspect.isawaitable(value) else await value
+
+            return self._await_in(threaded, begin, timeout)
         set_call_limit(timeout)
         with undisturbed():
             value = call_within(timeout, partial(function, *arguments))
@@ -160,7 +167,9 @@ class LoopShare:
         loop = self._loop_here()
         late = None if timeout is None else timeout + 2 * GRACE
         set_call_limit(late)
-        task = self._entered().run(loop.create_task, _limited(carry_into_loop(lambda: awaitable)(), timeout))
+        context = copy_context()
+        context.run(_SHARE.set, self)
+        task = context.run(loop.create_task, _limited(carry_into_loop(lambda: awaitable)(), timeout))
         try:
             with woken_by(lambda: loop.call_soon_threadsafe(bool)), undisturbed():
                 value, error = call_within(late, partial(loop.run_until_complete, task))
@@ -210,11 +219,6 @@ class LoopShare:
             raise error
         return value
 
-    def _entered(self) -> Context:
-        context = copy_context()
-        context.run(_SHARE.set, self)
-        return context
-
     def _threaded(self) -> ThreadedLoop | None:
         if self._stays or not _threaded:
             return None
@@ -232,16 +236,8 @@ class LoopShare:
         loops: list[asyncio.AbstractEventLoop] = _HERE.__dict__.setdefault("loops", [])
         idle = [loop for loop in loops if not loop.is_running()]  # one that runs waits for what is called within it
         if not idle:
-            idle = [_new_loop()]
-            loops += idle
-        return idle[0]
-
-
-async def _begin(function: Callable[[], Any], context: Context) -> Any:
-    """Call a function in the loop's thread, with the context variables that earlier calls have set there."""
-    with outside_any_loop():
-        value = context.run(function)
-    return value if isinstance(value, str) or not inspect.isawaitable(value) else await value
+            loops.append(_new_loop())
+        return idle[0] if idle else loops[-1]
 
 
 _REPLACING = threading.Lock()
@@ -253,24 +249,20 @@ _HERE = threading.local()
 def _new_loop() -> asyncio.AbstractEventLoop:
     import asyncio  # here and below: most agents are not asynchronous, and it takes long to import
 
+    def make_task(loop: asyncio.AbstractEventLoop, coroutine: Any, **more: Any) -> asyncio.Task[Any]:
+        task = asyncio.Task(coroutine, loop=loop, **more)
+        # Whose task it is decides who is charged when it blocks the loop, and whose close() cancels it.
+        if share := _SHARE.get():
+            share.tasks.add(task)
+        return task
+
     loop = asyncio.new_event_loop()
-    loop.set_task_factory(_noted)
+    loop.set_task_factory(make_task)
     _LOOPS.add(loop)
     return loop
 
 
 _LOOPS: WeakSet[asyncio.AbstractEventLoop] = WeakSet()
-
-
-def _noted(loop: asyncio.AbstractEventLoop, coroutine: Any, **more: Any) -> asyncio.Task[Any]:
-    """Make a task, and note whose it is: a loop's task factory."""
-    import asyncio
-
-    task = asyncio.Task(coroutine, loop=loop, **more)
-    share = _SHARE.get()
-    if share is not None:
-        share.tasks.add(task)
-    return task
 
 
 # --- Where several conversations are played at once.
@@ -322,7 +314,8 @@ class ThreadedLoop:
         self.thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._calls: dict[Future[Any], LoopShare] = {}
-        self._turned, self._over, self._starting = True, threading.Event(), threading.Lock()
+        self._turned, self._over, self._starting = threading.Event(), threading.Event(), threading.Lock()
+        self._turned.set()
 
     def run(
         self, share: LoopShare, begin: Callable[[], Awaitable[Any]], timeout: float | None, context: Context
@@ -335,9 +328,8 @@ class ThreadedLoop:
         began, blocked = stopwatch_seconds(), share.blocked
         share.over_at = math.inf if timeout is None else began + timeout + 2 * GRACE
         # In a copy, because the loop's thread may enter the context before this one has left it.
-        future = context.copy().run(
-            asyncio.run_coroutine_threadsafe, self._limited(share, carry_into_loop(begin), timeout), loop
-        )
+        limited = _limited(carry_into_loop(begin)(), timeout, lambda: self.stalled - share.blocked)
+        future = context.copy().run(asyncio.run_coroutine_threadsafe, limited, loop)
         self._calls[future] = share
         try:
             with woken_by(future.cancel):
@@ -354,9 +346,6 @@ class ThreadedLoop:
             del self._calls[future]
             now = stopwatch_seconds()
             share.over_at, share.blocks = now + GRACE, share.blocked - blocked > max((now - began) / 2, BEAT)
-
-    async def _limited(self, share: LoopShare, begin: Callable[[], Awaitable[Any]], timeout: float | None) -> Any:
-        return await _limited(begin(), timeout, lambda: self.stalled - share.blocked)
 
     def close(self) -> None:
         """Cancel what is left, and end the threads."""
@@ -399,14 +388,11 @@ class ThreadedLoop:
         while not self._over.wait(BEAT):
             now, before = stopwatch_seconds(), seen
             seen = now
-            if self._turned:
-                self._turned = False
-                loop.call_soon_threadsafe(self._note_turn)
+            if self._turned.is_set():
+                self._turned.clear()
+                loop.call_soon_threadsafe(self._turned.set)
             else:
                 self._blame(loop, now, now - before)
-
-    def _note_turn(self) -> None:
-        self._turned = True
 
     def _blame(self, loop: asyncio.AbstractEventLoop, now: float, seconds: float) -> None:
         """The loop does not turn: charge the one that keeps it, and interrupt it beyond its limit."""

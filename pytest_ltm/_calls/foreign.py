@@ -56,27 +56,20 @@ def path_to_text(given: object, depth: int = DEPTH) -> str:
     if isinstance(given, (list, tuple)) and given and depth:
         inner = path_to_text(given[-1], depth - 1)
         return "[-1]" * (isinstance(given[-1], str) or bool(inner)) + inner
-    names = [name for name in NAMES if _holds(given, name)]
-    if isinstance(given, Mapping) and not names and len(given) == 1:
-        names = [name for name in given if isinstance(name, str)]
+    is_mapping = isinstance(given, Mapping)
+    held: Any = given if is_mapping else getattr(given, "__dict__", ())
+    names = [name for name in NAMES if name in held]
+    if is_mapping and not names and len(held) == 1:
+        names = [name for name in held if isinstance(name, str)]
     for name in names:
-        value = _item(given, name)
+        try:
+            value = held[name] if is_mapping else getattr(given, name)
+        except Exception:  # noqa: BLE001, S112 - an error message must not fail on what it reports
+            continue
         inner = path_to_text(value, depth - 1) if depth and not isinstance(value, str) else ""
         if inner or isinstance(value, str):
-            return (f"[{name!r}]" if isinstance(given, Mapping) else f".{name}") + inner
+            return (f"[{name!r}]" if is_mapping else f".{name}") + inner
     return ""
-
-
-def _holds(given: object, name: str) -> bool:
-    return name in given if isinstance(given, Mapping) else name in getattr(given, "__dict__", ())
-
-
-def _item(given: Any, name: str) -> object:
-    """Return a key's value or an attribute; of an attribute that raises, nothing."""
-    try:
-        return given[name] if isinstance(given, Mapping) else getattr(given, name)
-    except Exception:  # noqa: BLE001 - an error message must not fail on what it reports
-        return None
 
 
 # For pytest: who reads of an agent's exception wants the agent's frames, not these.
@@ -162,8 +155,14 @@ class ForeignCaller(Generic[E]):
         self.lost, failures = None, list["Failed"]()
 
         def raised(error: BaseException) -> None:
-            if isinstance(error, LtmError):
-                self.note_wasted_usage(self._wasted(error, sent, used))
+            if not isinstance(error, LtmError):
+                return
+            known = used() if error.usage is None else self.complete_usage(error.usage, sent, "")
+            if known is not None and (known.total or error.usage is not None):
+                self.note_wasted_usage(known)
+            elif error.interrupted or error.refused or broken_off(error):
+                # Nobody reports it, and the other side may have taken the message: a bill is estimated, never 0.
+                self.note_wasted_usage(Usage(input_tokens=self._count(sent), estimated=True))
 
         def failed(failure: Failed) -> None:
             failures.append(failure)
@@ -180,10 +179,9 @@ class ForeignCaller(Generic[E]):
                 error.args = (f"{error}{self._retries.history(failures, error)}",)
             raise
 
-    def note_wasted_usage(self, usage: Usage | None) -> None:
+    def note_wasted_usage(self, usage: Usage) -> None:
         """Note what was used and came to nothing."""
-        if usage is not None:
-            self.lost = usage + self.lost
+        self.lost = usage + self.lost
 
     def complete_usage(self, usage: Usage, sent: str, text: str) -> Usage:
         """Return a usage with estimates in place of what it says is not known."""
@@ -200,17 +198,6 @@ class ForeignCaller(Generic[E]):
         error = self._error(f"{self.who} {text}")
         error.refused = True
         return error
-
-    def _wasted(self, error: LtmError, sent: str, used: Callable[[], Usage | None]) -> Usage | None:
-        """Return what a failed attempt used: as reported, else estimated where it may have been taken."""
-        if error.usage is not None:
-            return self.complete_usage(error.usage, sent, "")
-        known = used()
-        if known is not None and known.total:
-            return known
-        if error.interrupted or error.refused or broken_off(error):
-            return Usage(input_tokens=self._count(sent), estimated=True)
-        return None
 
     @contextmanager
     def _translating(self, doing: str) -> Iterator[None]:
@@ -235,7 +222,9 @@ class ForeignCaller(Generic[E]):
             raise own from fault
         except BaseException as error:
             self._pass_on(error)
-            place = _place(error) if self._placed else ""
+            frames = traceback.extract_tb(error.__traceback__) if self._placed else []
+            is_foreign = bool(frames) and not frames[-1].filename.startswith(_OURS)
+            place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if is_foreign else ""
             raise self._made(f"{self.who} {doing}: {describe_error(error)}{place}{_cure(error)}") from error
         finally:
             end_copy(process)
@@ -271,28 +260,20 @@ UNBLOCK = (
 _OURS = str(Path(__file__).parents[1])
 
 
-def _place(error: BaseException) -> str:
-    """Return where foreign code raised, ` (bot.py:12)`; "" if the plugin did."""
-    frames = traceback.extract_tb(error.__traceback__)
-    if not frames or frames[-1].filename.startswith(_OURS):
-        return ""
-    return f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})"
-
-
 def _cure(error: BaseException) -> str:
     """Return the way out of an error that comes of where code is called; else ""."""
     text = text_of(error) if isinstance(error, (RuntimeError, ValueError)) else ""
     # Code that only the main thread can run, such as signal handlers.
     if "main thread" in text and (runs_in_hub_thread() or own_thread() is not None):
         return ". Say main_thread = True on the agent: its conversations are then played alone, there"
-    if any(sign in text for sign in _OTHER_LOOP) and (who := lost_by()):
+    if not any(sign in text for sign in _OTHER_LOOP):
+        return ""
+    if who := lost_by():
         return f". {who} has blocked the event loop for good to which this belongs"
-    if any(sign in text for sign in _OTHER_LOOP):
-        return (
-            f". A loop is run within the call, and what it shares with other conversations belongs to another. "
-            f"{_awaitable(error)}: async agents share one loop; or give --ltm-concurrency=1"
-        )
-    return ""
+    return (
+        f". A loop is run within the call, and what it shares with other conversations belongs to another. "
+        f"{_awaitable(error)}: async agents share one loop; or give --ltm-concurrency=1"
+    )
 
 
 _OTHER_LOOP = ("different event loop", "different loop", "Event loop is closed")

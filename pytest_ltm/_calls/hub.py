@@ -444,22 +444,25 @@ class Hub:
 
     def step(self) -> None:
         """Wait until a request is answered or its time is over, and let its conversation go on."""
-        while self._deadlines and not self._is_current(self._deadlines[0]):
+        while self._deadlines:
+            at, _, first = self._deadlines[0]
+            if first.at == at and first in self._waiting:
+                break
+            # Its limit was changed after this entry was made, and a heap cannot alter an entry in its middle.
             self._look(heapq.heappop(self._deadlines)[2])
         limit = max(self._deadlines[0][0] - stopwatch_seconds(), 0.0) if self._deadlines else None
         try:
             request = self._answers.get(timeout=limit)
         except Empty:
             request = heapq.heappop(self._deadlines)[2]
-            if not self._is_over(request):
-                self._look(request)
-                return
+            goes_on = self._is_over(request)
         else:
             if request is None:
                 return
-            if not request.ended:  # it has other limits now
-                self._look(request)
-                return
+            goes_on = bool(request.ended)  # else it has other limits now
+        if not goes_on:
+            self._look(request)
+            return
         green = self._waiting.pop(request, None)
         if green is not None:
             green.switch()
@@ -546,10 +549,6 @@ class Hub:
     def _look(self, request: HubRequest) -> None:
         if request.at is not None and request in self._waiting:
             heapq.heappush(self._deadlines, (request.at, next(self._numbers), request))
-
-    def _is_current(self, deadline: tuple[float, int, HubRequest]) -> bool:
-        at, _, request = deadline
-        return request.at == at and request in self._waiting
 
     def _is_over(self, request: HubRequest) -> bool:
         """Whether its conversation goes on, now that its time is over; else it has been interrupted."""

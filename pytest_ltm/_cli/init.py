@@ -101,9 +101,11 @@ def write_first_files(given: Namespace) -> int:
     start = _choose_start(folder, given)
     root = next((each for each in (folder.resolve(), *folder.resolve().parents) if (each / ".git").exists()), folder)
     subject, seen = _choose_subject(folder)
+    scenario = {**subject, "project": _project_name(folder)}
+    scenario |= {name: subject[name].format(day=day) for name, day in (("first", "Tuesday"), ("then", "Friday"))}
     texts = {
         **{folder / path: text for path, text in start.texts.items()},
-        folder / f"test_ltm_{subject['name']}.py": _scenario_text(subject, folder),
+        folder / f"test_ltm_{subject['name']}.py": _fill_template("scenario", scenario),
         root / WORKFLOW: _workflow_text(start, folder, root),
     }
     # looked for before anything is written: half of the files would be worse than none
@@ -118,8 +120,13 @@ def write_first_files(given: Namespace) -> int:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
         print(f"wrote {_short(path)}")
-    if added := _extend_gitignore(folder / IGNORE):
-        print(f"wrote {_short(folder / IGNORE)}: {', '.join(added)}")
+    ignore = folder / IGNORE
+    text = ignore.read_text(encoding="utf-8") if ignore.exists() else ""
+    if missing := [line for line in TEMPLATE_FILES["ignored"] if line not in text.splitlines()]:
+        # a last line without its end must not swallow our first
+        gap = "" if not text or text.endswith("\n") else "\n"
+        ignore.write_text(text + gap + "\n".join(missing) + "\n", encoding="utf-8")
+        print(f"wrote {_short(ignore)}: {', '.join(missing)}")
     span, trials = TEMPLATE_FILES["span"], start.gate["trials"]  # as the workflow plays it
     command = f"pytest --ltm-agent={shlex.quote(start.agent)} --ltm-span={span}{trials} --ltm-save=main"
     status = None
@@ -140,16 +147,16 @@ def _choose_start(folder: Path, given: Namespace) -> Start:
         return Start(agent=given.agent, why=f"the agent under test is {given.agent}")
     if given.library in TEMPLATE_FILES["stubs"]:
         return _stub_start(given.library)
-    modules = dict(_parse_modules(folder))
+    modules = list(_parse_modules(folder))
     if given.library is None:
-        classes = [f"{name}:{kind}" for name, tree in modules.items() for kind in _classes_with_reply(tree)]
+        classes = [f"{module.name}:{kind}" for module in modules for kind in module.classes_with_reply()]
         if len(classes) == 1:
             return Start(agent=classes[0], why=f"found an agent, a class with reply(message): {classes[0]}")
     frameworks = load_frameworks()
     for library in frameworks if given.library is None else [given.library]:
         framework = frameworks[library]
-        importing = {name: tree for name, tree in modules.items() if framework.package in _imported_packages(tree)}
-        made = [(name, made) for name, tree in importing.items() for made in _objects_made(tree, framework.makers)]
+        importing = [module for module in modules if framework.package in module.imported_packages()]
+        made = [(module.name, made) for module in importing for made in module.objects_made(framework.makers)]
         if made or importing or given.library:
             return _framework_start(framework, made)
     return _stub_start("python")
@@ -184,8 +191,42 @@ def _stub_start(name: str) -> Start:
 # --- What a project shows: its modules are parsed, and none of them is run.
 
 
-def _parse_modules(folder: Path) -> Iterator[tuple[str, ast.Module]]:
-    """Yield the dotted name and the tree of each module of a project; files that cannot be parsed are left out."""
+class ProjectModule(Struct, frozen=True):
+    """One module of a project."""
+
+    name: str
+    """Dotted, as it is imported."""
+    tree: ast.Module
+
+    def imported_packages(self) -> set[str]:
+        """Return the packages that it imports, with those within them: `llama_index` and `llama_index.core`."""
+        names = [alias.name for node in ast.walk(self.tree) if isinstance(node, ast.Import) for alias in node.names]
+        names += [node.module for node in ast.walk(self.tree) if isinstance(node, ast.ImportFrom) and node.module]
+        return {name[: end.start()] for name in names for end in re.finditer(r"\.|$", name)}
+
+    def objects_made(self, makers: list[str]) -> list[str]:
+        """Return the names that it gives to what one of these functions or methods returns, the last one first."""
+        made = []
+        for node in self.tree.body:
+            match node:
+                case ast.Assign(targets=targets, value=ast.Call(func=ast.Attribute(attr=maker) | ast.Name(id=maker))):
+                    made += [target.id for target in targets if isinstance(target, ast.Name) and maker in makers]
+        return made[::-1]
+
+    def classes_with_reply(self) -> list[str]:
+        """Return its public classes with a method `reply` that takes a message alone."""
+        public = [node for node in self.tree.body if isinstance(node, ast.ClassDef) and not node.name.startswith("_")]
+        replies = [
+            (node.name, method.args)
+            for node in public
+            for method in node.body
+            if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)) and method.name == "reply"
+        ]
+        return list(dict.fromkeys(name for name, given in replies if len(given.args) - len(given.defaults) == 2))
+
+
+def _parse_modules(folder: Path) -> Iterator[ProjectModule]:
+    """Yield each module of a project; files that cannot be parsed are left out."""
     for path in islice(_python_files(folder), _MOST_FILES):
         parts = list(path.relative_to(folder).with_suffix("").parts)
         parts = parts[1:] if parts[0] == "src" else parts
@@ -194,7 +235,7 @@ def _parse_modules(folder: Path) -> Iterator[tuple[str, ast.Module]]:
         except (OSError, SyntaxError, ValueError):
             continue
         if parts and all(part.isidentifier() for part in parts):
-            yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), tree
+            yield ProjectModule(".".join(parts[:-1] if parts[-1] == "__init__" else parts), tree)
 
 
 def _python_files(folder: Path) -> Iterator[Path]:
@@ -207,35 +248,6 @@ def _python_files(folder: Path) -> Iterator[Path]:
 
 def _is_skipped(name: str) -> bool:
     return name.startswith((".", "test_")) or name in _SKIPPED
-
-
-def _imported_packages(tree: ast.Module) -> set[str]:
-    """Return the packages that a module imports, with those within them: `llama_index` and `llama_index.core`."""
-    names = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
-    names += [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
-    return {name[: end.start()] for name in names for end in re.finditer(r"\.|$", name)}
-
-
-def _objects_made(tree: ast.Module, makers: list[str]) -> list[str]:
-    """Return the names that a module gives to what one of these functions or methods returns, the last one first."""
-    made = []
-    for node in tree.body:
-        match node:
-            case ast.Assign(targets=targets, value=ast.Call(func=ast.Attribute(attr=maker) | ast.Name(id=maker))):
-                made += [target.id for target in targets if isinstance(target, ast.Name) and maker in makers]
-    return made[::-1]
-
-
-def _classes_with_reply(tree: ast.Module) -> list[str]:
-    """Return the public classes of a module with a method `reply` that takes a message alone."""
-    public = [node for node in tree.body if isinstance(node, ast.ClassDef) and not node.name.startswith("_")]
-    replies = [
-        (node.name, method.args)
-        for node in public
-        for method in node.body
-        if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)) and method.name == "reply"
-    ]
-    return list(dict.fromkeys(name for name, given in replies if len(given.args) - len(given.defaults) == 2))
 
 
 def _project_name(folder: Path) -> str:
@@ -269,11 +281,9 @@ def _read_top(path: Path) -> str:
 # --- What is written.
 
 
-def _scenario_text(subject: dict[str, Any], folder: Path) -> str:
-    values = {**subject, "project": _project_name(folder)}
-    values["first"] = subject["first"].format(day="Tuesday")
-    values["then"] = subject["then"].format(day="Friday")
-    return re.sub(r"\{(\w+)\}", lambda found: values.get(found[1], found[0]), TEMPLATE_FILES["scenario"])
+def _fill_template(name: str, values: Mapping[str, str]) -> str:
+    # Not str.format: a workflow has braces of its own.
+    return re.sub(r"\{(\w+)\}", lambda found: values.get(found[1], found[0]), TEMPLATE_FILES[name])
 
 
 def _workflow_text(start: Start, folder: Path, root: Path) -> str:
@@ -291,21 +301,10 @@ def _workflow_text(start: Start, folder: Path, root: Path) -> str:
         "key": TEMPLATE_FILES["key"] if start.needs_key else "",
         "report": "ltm.html" if below == "." else f"{below}/ltm.html",
     }
-    return re.sub(r"\{(\w+)\}", lambda found: values.get(found[1], found[0]), TEMPLATE_FILES["workflow"])
+    return _fill_template("workflow", values)
 
 
 def _short(path: Path) -> str:
     """Return a path as the user would write it here."""
     here = Path.cwd()
     return path.resolve().relative_to(here).as_posix() if path.resolve().is_relative_to(here) else str(path)
-
-
-def _extend_gitignore(path: Path) -> list[str]:
-    """Add the lines that are missing to a `.gitignore`; return them."""
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
-    missing = [line for line in TEMPLATE_FILES["ignored"] if line not in text.splitlines()]
-    if missing:
-        # a last line without its end must not swallow our first
-        gap = "" if not text or text.endswith("\n") else "\n"
-        path.write_text(text + gap + "\n".join(missing) + "\n", encoding="utf-8")
-    return missing
