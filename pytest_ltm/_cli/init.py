@@ -9,7 +9,6 @@ import re
 import shlex
 import subprocess
 import sys
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -227,7 +226,15 @@ class ProjectModule(Struct, frozen=True):
 
 def _parse_modules(folder: Path) -> Iterator[ProjectModule]:
     """Yield each module of a project; files that cannot be parsed are left out."""
-    for path in islice(_python_files(folder), _MOST_FILES):
+    paths: list[Path] = []
+    # Without entering what is skipped: an environment has thousands of files.
+    for parent, folders, files in os.walk(folder):
+        environments = {name for name in folders if Path(parent, name, "pyvenv.cfg").is_file()}
+        folders[:] = sorted(name for name in {*folders} - environments if not _is_skipped(name))
+        paths += (Path(parent, name) for name in sorted(files) if name.endswith(".py") and not _is_skipped(name))
+        if len(paths) >= _MOST_FILES:
+            break
+    for path in paths[:_MOST_FILES]:
         parts = list(path.relative_to(folder).with_suffix("").parts)
         parts = parts[1:] if parts[0] == "src" else parts
         try:
@@ -236,14 +243,6 @@ def _parse_modules(folder: Path) -> Iterator[ProjectModule]:
             continue
         if parts and all(part.isidentifier() for part in parts):
             yield ProjectModule(".".join(parts[:-1] if parts[-1] == "__init__" else parts), tree)
-
-
-def _python_files(folder: Path) -> Iterator[Path]:
-    """Yield the Python files of a project in order, without entering what is skipped: an environment has thousands."""
-    for parent, folders, files in os.walk(folder):
-        environments = {name for name in folders if Path(parent, name, "pyvenv.cfg").is_file()}
-        folders[:] = sorted(name for name in {*folders} - environments if not _is_skipped(name))
-        yield from (Path(parent, name) for name in sorted(files) if name.endswith(".py") and not _is_skipped(name))
 
 
 def _is_skipped(name: str) -> bool:

@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pytest_ltm._journal.result import ScenarioResult
-    from pytest_ltm._model.judge import AnsweredBy
     from pytest_ltm._results.run_loading import ConversationFolder, LoadedRun
     from pytest_ltm.datasets.longmemeval.evaluation import Aggregates
 
@@ -79,7 +78,15 @@ def score_longmemeval(given: Namespace) -> int:
     verdicts = [QuestionVerdict(one.question_id, one.question_type, right[said.verdict]) for one, said in ruled]
     sums = aggregate_verdicts(verdicts)
     if given.json:
-        print(json.dumps(_as_json(ruled, sums, missing), indent=2))
+        values = {
+            "rows": [
+                {"question_id": one.question_id, "verdict": said.verdict, "reason": said.reason} for one, said in ruled
+            ],
+            "by_type": {name: accuracy.as_json() for name, accuracy in sums.by_type.items()},
+            "task_averaged": sums.task_averaged,
+            "overall": sums.overall.as_json(), "abstention": sums.abstention.as_json(), "missing": missing,
+        }  # fmt: skip
+        print(json.dumps(values, indent=2))
         return 0
     sys.stdout.write(accuracy_table(sums))
     if missing:  # as in the published script, no mean has them
@@ -97,39 +104,24 @@ def _judge_answers(answered: Sequence[Answered], given: Namespace) -> list[tuple
     if given.judge is None:
         return ruled
     with judge_session(given.judge) as ask:
-        return [
-            (one, _judge_one(one, ask) if given.judge_all or said.verdict == "unscored" else said)
-            for one, said in ruled
-        ]
-
-
-def _judge_one(one: Answered, ask: AnsweredBy) -> Ruling:
-    prompt = prompt_for(one.question_id, one.question_type)
-    inquiry = prompt.inquiry(question=one.question, reference=str(one.answer), answer=one.hypothesis)
-    # the published evaluation asks once
-    decision = decide_by_votes(ask, inquiry, votes=1)
-    if isinstance(decision, JudgeDecision):
-        return Ruling("yes" if decision.grade == "yes" else "no", str(decision))
-    return Ruling("unscored", decision.reason)
+        for number, (one, said) in enumerate(ruled):
+            if not given.judge_all and said.verdict != "unscored":
+                continue
+            prompt = prompt_for(one.question_id, one.question_type)
+            inquiry = prompt.inquiry(question=one.question, reference=str(one.answer), answer=one.hypothesis)
+            # the published evaluation asks once
+            decision = decide_by_votes(ask, inquiry, votes=1)
+            if isinstance(decision, JudgeDecision):
+                ruled[number] = one, Ruling("yes" if decision.grade == "yes" else "no", str(decision))
+            else:
+                ruled[number] = one, Ruling("unscored", decision.reason)
+    return ruled
 
 
 _SHOWN = 5
 
 
 # --- what is printed
-
-
-def _as_json(ruled: Sequence[tuple[Answered, Ruling]], sums: Aggregates, missing: Sequence[str]) -> dict[str, Any]:
-    return {
-        "rows": [
-            {"question_id": one.question_id, "verdict": said.verdict, "reason": said.reason} for one, said in ruled
-        ],
-        "by_type": {name: accuracy.as_json() for name, accuracy in sums.by_type.items()},
-        "task_averaged": sums.task_averaged,
-        "overall": sums.overall.as_json(),
-        "abstention": sums.abstention.as_json(),
-        "missing": missing,
-    }
 
 
 def accuracy_table(sums: Aggregates) -> str:
@@ -188,7 +180,7 @@ def read_answers(path: Path, data: Path | None) -> tuple[list[Answered], list[st
     """
     if data is None:
         rows = read_json_rows(path, HYPOTHESIS)
-        return [_parse_answered(where, _complete_row(where, row), row) for where, row in rows], []
+        return [_parse_answered(where, row, row) for where, row in rows], []
     file = LongMemEvalFile(data)
     known = {entry.id: entry for entry in file.entries}
     given: dict[str, Answered] = {}
@@ -204,14 +196,10 @@ def read_answers(path: Path, data: Path | None) -> tuple[list[Answered], list[st
     return list(given.values()), [name for name in known if name not in given]
 
 
-def _complete_row(where: str, row: dict[str, Any]) -> dict[str, Any]:
-    if missing := [name for name in COMPLETE if name not in row]:
+def _parse_answered(where: str, about: dict[str, Any], row: dict[str, Any]) -> Answered:
+    if missing := [name for name in COMPLETE if name not in about and name not in row]:
         hint = "Answers alone need their questions: --data FILE, the file that has them"
         raise DatasetError(f"{where}: the field {missing[0]!r} is missing. {hint}")
-    return row
-
-
-def _parse_answered(where: str, about: dict[str, Any], row: dict[str, Any]) -> Answered:
     kind = about["question_type"]
     if kind not in TYPES:
         hint = did_you_mean(str(kind), TYPES)

@@ -56,9 +56,16 @@ def review_run(given: Namespace) -> int:
     if given.json:
         print(json.dumps(_as_json(cases, opinions, pairs, drawn), indent=1))
     else:
-        print("\n".join([*_queue_lines(cases, opinions, given.most), *_agreement_lines(pairs), *_sample_lines(drawn)]))
-    for sentence in _write_labelled(given, cases, opinions):
-        print(sentence)
+        print("\n".join([*_queue_lines(cases, opinions, given.most), *_opinion_lines(pairs, drawn)]))
+    if given.rows:
+        text = verdict_rows(cases, opinions)
+        write_output(given.rows, text.encode())
+        print(f"{given.rows}: {pluralize(text.count(chr(10)), 'labelled answer')} for ltm verdict-check")
+    if given.judge_rows:
+        text, left_out = judge_rows(cases, opinions)
+        write_output(given.judge_rows, text.encode())
+        without = f" ({pluralize(left_out, 'answer')} left out: not one question, no expected text, or partly right)"
+        print(f"{given.judge_rows}: for ltm judge-check{without if left_out else ''}")
     return 0
 
 
@@ -79,7 +86,8 @@ def _queue_lines(cases: Cases, opinions: Opinions, most: int) -> Iterator[str]:
     yield from (f"note: {one_line(notice)}" for notice in cases.notices)
 
 
-def _agreement_lines(pairs: list[ReviewerAgreement]) -> Iterator[str]:
+def _opinion_lines(pairs: list[ReviewerAgreement], drawn: ErrorRateEstimate) -> Iterator[str]:
+    """Yield how far reviewers agree, and what the random sample says."""
     for pair in pairs:
         result, who = pair.kappa, " and ".join(pair.reviewers)
         if result.value is None or result.interval is None:
@@ -87,10 +95,6 @@ def _agreement_lines(pairs: list[ReviewerAgreement]) -> Iterator[str]:
         else:
             kappa = f"{result.value:.2f} ({result.interval.low:.2f} to {result.interval.high:.2f})"
             yield f"{who}: Cohen's kappa {kappa} over {pluralize(result.cases, 'answer')} that both graded"
-
-
-def _sample_lines(drawn: ErrorRateEstimate) -> Iterator[str]:
-    """Yield what the random sample says."""
     if not drawn.reviewed:
         return
     rate, low, high = map(format_percent, (drawn.rate, drawn.interval.low, drawn.interval.high))
@@ -100,19 +104,6 @@ def _sample_lines(drawn: ErrorRateEstimate) -> Iterator[str]:
     missing = ", ".join(f"{count} {name}" for name, count in rest.items() if count)
     if missing:
         yield f"  of {drawn.asked} drawn: {missing}"
-
-
-def _write_labelled(given: Namespace, cases: Cases, opinions: Opinions) -> Iterator[str]:
-    """Write the files that are asked for and yield a sentence on each."""
-    if given.rows:
-        text = verdict_rows(cases, opinions)
-        write_output(given.rows, text.encode())
-        yield f"{given.rows}: {pluralize(text.count(chr(10)), 'labelled answer')} for ltm verdict-check"
-    if given.judge_rows:
-        text, left_out = judge_rows(cases, opinions)
-        write_output(given.judge_rows, text.encode())
-        without = f" ({pluralize(left_out, 'answer')} left out: not one question, no expected text, or partly right)"
-        yield f"{given.judge_rows}: for ltm judge-check{without if left_out else ''}"
 
 
 def _as_json(

@@ -16,8 +16,6 @@ from pytest_ltm._storage.errors import ConfigurationError
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from uvicorn import Server
-
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add where the page is served."""
@@ -73,18 +71,18 @@ def serve_pages(given: Namespace) -> int:
     )  # fmt: skip
     server = uvicorn.Server(config)
     app.state.ending = lambda: server.should_exit  # pages are told what came last
+
+    def end_with_input() -> None:
+        # Standard input ends once the run that started this is over, or was killed.
+        while sys.stdin.buffer.read(1):
+            pass
+        server.should_exit = True
+
     if given.live:
-        Thread(target=_end_with_input, args=(server,), daemon=True).start()
+        Thread(target=end_with_input, daemon=True).start()
     with contextlib.suppress(KeyboardInterrupt):
         server.run(sockets=[listening])
     return 0
-
-
-def _end_with_input(server: Server) -> None:
-    """Let the server end once standard input does, that is, once the run is over or was killed."""
-    while sys.stdin.buffer.read(1):
-        pass
-    server.should_exit = True
 
 
 def _is_loopback(host: str) -> bool:

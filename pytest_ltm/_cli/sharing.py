@@ -37,7 +37,6 @@ from pytest_ltm.reporting.verification import DIFFERS, mark_discrepancies
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from pytest_ltm.reporting.exports.loaded import Results
     from pytest_ltm.reporting.history import HistoricalScore
 
 
@@ -209,7 +208,17 @@ def export_runs(given: Namespace) -> int:
     elif given.to in WRITERS:
         written = WRITERS[given.to](results, to)
     else:
-        text = paper_latex(results.runs) if given.to == "latex" else _runs_markdown(results)
+        if given.to == "latex":
+            text = paper_latex(results.runs)
+        else:
+            pages = [
+                run_markdown(
+                    run.result, verdict=gate_from_json(run.summary.get("gate"), f"{run.path}, gate"),
+                    sentences=run_sentences(result_columns(run.result), run.summary.get("comparison")),
+                )
+                for run in results.runs
+            ]  # fmt: skip
+            text = "\n".join([*pages, paper_markdown(results.runs)])
         written = [ExportTarget(to, lambda path: write_output(path, for_file(text)))]
     write_all(written, force=given.force)
     for each in written:
@@ -218,18 +227,6 @@ def export_runs(given: Namespace) -> int:
     for text in [*(f"missing: {text}" for text in results.missing), *map(one_line, differs)]:
         print(redact_secrets(text), file=sys.stderr)
     return 1 if results.missing or differs else 0
-
-
-def _runs_markdown(results: Results) -> str:
-    pages = [
-        run_markdown(
-            run.result,
-            sentences=run_sentences(result_columns(run.result), run.summary.get("comparison")),
-            verdict=gate_from_json(run.summary.get("gate"), f"{run.path}, gate"),
-        )
-        for run in results.runs
-    ]
-    return "\n".join([*pages, paper_markdown(results.runs)])
 
 
 # --- badge
@@ -263,26 +260,19 @@ def draw_badge(given: Namespace) -> int:
     else:
         standings = result_standings(load_baseline(path).result)
         past = Past(name=path.stem, path=path, at=None, state="finished", standings=standings)
-    made = badge_of(past, _badge_score(past, given), given.label)
-    write_output(given.output, for_file(WRITTEN[given.output.suffix](made)))
-    # a script that reads stdout should not take a badge without a score for a result
-    print(one_line(made.title), file=sys.stderr if made.colour == GREY else sys.stdout)
-    return 0
-
-
-def _badge_score(past: Past, given: Namespace) -> HistoricalScore | None:
-    """Return what the badge is about: the agent under test at the longest of its spans; None where nothing is known."""
-    if not past.standings:
-        return None
+    # The agent under test, at the longest of its spans.
     own = [each for each in past.standings if each.own] or past.standings
     named = [each for each in past.standings if each.agent == given.agent] if given.agent else own
     held = [each for each in named if given.span in ("", each.span_label)]
     agents = {each.agent for each in held}
-    if len(agents) == 1:
-        return max(held, key=lambda each: each.span or 0)
-    why = "has no such agent or span" if given.agent else "tests no agent of yours"
-    why = "tests several agents" if agents else why
-    raise ConfigurationError(
-        f"{past.name} {why}. Choose with --agent and --span: agents {', '.join(map(one_line, past.agents))}; spans "
-        f"{', '.join(map(one_line, past.spans))}"
-    )
+    if past.standings and len(agents) != 1:
+        why = "has no such agent or span" if given.agent else "tests no agent of yours"
+        raise ConfigurationError(
+            f"{past.name} {'tests several agents' if agents else why}. Choose with --agent and --span: agents "
+            f"{', '.join(map(one_line, past.agents))}; spans {', '.join(map(one_line, past.spans))}"
+        )
+    made = badge_of(past, max(held, key=lambda each: each.span or 0, default=None), given.label)
+    write_output(given.output, for_file(WRITTEN[given.output.suffix](made)))
+    # a script that reads stdout should not take a badge without a score for a result
+    print(one_line(made.title), file=sys.stderr if made.colour == GREY else sys.stdout)
+    return 0
