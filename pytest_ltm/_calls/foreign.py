@@ -159,10 +159,10 @@ class ForeignCaller(Generic[E]):
                 return
             known = used() if error.usage is None else self.complete_usage(error.usage, sent, "")
             if known is not None and (known.total or error.usage is not None):
-                self.note_wasted_usage(known)
+                self.lost = known + self.lost
             elif error.interrupted or error.refused or broken_off(error):
                 # Nobody reports it, and the other side may have taken the message: a bill is estimated, never 0.
-                self.note_wasted_usage(Usage(input_tokens=self._count(sent), estimated=True))
+                self.lost = Usage(input_tokens=self._count(sent), estimated=True) + self.lost
 
         def failed(failure: Failed) -> None:
             failures.append(failure)
@@ -178,10 +178,6 @@ class ForeignCaller(Generic[E]):
             else:
                 error.args = (f"{error}{self._retries.history(failures, error)}",)
             raise
-
-    def note_wasted_usage(self, usage: Usage) -> None:
-        """Note what was used and came to nothing."""
-        self.lost = usage + self.lost
 
     def complete_usage(self, usage: Usage, sent: str, text: str) -> Usage:
         """Return a usage with estimates in place of what it says is not known."""
@@ -322,15 +318,13 @@ def check_reply(given: object, refuse: Callable[[str], LtmError]) -> Reply:
     except LtmError as error:
         error.usage = usage
         raise
+    # No reply is refused for what it wrongly reports of mishaps.
+    reported: Any = given.mishaps
+    mishaps = reported if isinstance(reported, tuple) else ()
     return Reply(
         text, usage, None if cost is None else float(cost), given.hypothetical is True, word_of(given.finish_reason),
-        word_of(given.thoughts), mishaps_of(given.mishaps),
+        word_of(given.thoughts), tuple(one for one in mishaps if isinstance(one, Mishap)),
     )  # fmt: skip
-
-
-def mishaps_of(given: object) -> tuple[Mishap, ...]:
-    """Return what a reply reports that went wrong; anything else is left out."""
-    return tuple(each for each in given if isinstance(each, Mishap)) if isinstance(given, tuple) else ()
 
 
 def word_of(given: object) -> str:

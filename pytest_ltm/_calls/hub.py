@@ -352,7 +352,12 @@ class OwnThread:
     def begin(self) -> _Serving:
         """Return the thread, started if it was not; RuntimeError where the system has no room for another one."""
         if self._serving is None:
-            self._serving = self._started()
+            self._said, self._wake = CapturedOutput(), threading.Event()
+            context = self.context.copy()
+            context.run(WAKE.set, self._wake)
+            serving = _Serving(self._said, context)
+            serving.start()
+            self._serving = serving  # only now: a thread that could not be started is none
         return self._serving
 
     def hand_over(self, request: HubRequest) -> None:
@@ -366,9 +371,7 @@ class OwnThread:
     def replace_thread(self, request: HubRequest) -> None:
         """Leave the thread to itself, which did not come back, and take another one."""
         self.release()
-        request.start()
-        self._serving = self._started()
-        self._serving.requests.put(request)
+        self.hand_over(request)
 
     def interrupt(self, request: HubRequest, kind: type[BaseException] = OutOfTime) -> None:
         """Raise it in the middle of a request."""
@@ -386,14 +389,6 @@ class OwnThread:
         if serving is not None:
             serving.is_left = True
             serving.requests.put(None)
-
-    def _started(self) -> _Serving:
-        self._said, self._wake = CapturedOutput(), threading.Event()
-        context = self.context.copy()
-        context.run(WAKE.set, self._wake)
-        serving = _Serving(self._said, context)
-        serving.start()
-        return serving
 
 
 # --- The hub, in the main greenlet.

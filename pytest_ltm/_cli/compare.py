@@ -19,8 +19,8 @@ from pytest_ltm._results.change_report import (
     verdict_lines,
 )
 from pytest_ltm._results.gate import gate_rules as _rules
-from pytest_ltm._results.gate.changes import Changes, CompareHints, GateSide, compare_sides, one_agent
-from pytest_ltm._results.gate.verdict import FAILED, STATUS, GateVerdict, decide_gate
+from pytest_ltm._results.gate.changes import CompareHints, compare_sides, one_agent
+from pytest_ltm._results.gate.verdict import FAILED, STATUS, decide_gate
 from pytest_ltm._results.run_loading import AGENT, find_side, read_run
 from pytest_ltm._results.text import one_line
 from pytest_ltm._storage.secrets import redact_secrets
@@ -29,9 +29,6 @@ from pytest_ltm.reporting.verification import DIFFERS, discrepancy_sentences
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Sequence
-
-    from pytest_ltm._results.gate.gate_rules import Rule
 
 
 WIDTH = 80
@@ -77,7 +74,18 @@ def compare_results(given: Namespace) -> int:
         (side, moved, decide_gate(side.result, rules, moved) if rules else None)
         for side, moved in zip(sides[1:], shared, strict=True)
     ]
-    print(_comparison_page(result, rules, given))
+    if given.json:
+        values = [changes_json(moved) | {"gate": verdict and gate_json(verdict)} for _, moved, verdict in result]
+        print(json.dumps(values, indent=1))
+    elif given.markdown:
+        print("\n".join(comparison_markdown(side.result, moved, verdict) for side, moved, verdict in result))
+    else:
+        lines: list[str] = ["rules:", *rule_lines(rules, WIDTH), ""] if rules else []
+        for side, moved, verdict in result:
+            lines += [f"{side.name} against {moved.before}", *change_lines(moved, WIDTH)]
+            lines += ["", *verdict_lines(verdict, WIDTH)] if verdict else []
+            lines += [""] if side is not sides[-1] else []
+        print("\n".join(lines))
     for side, moved, verdict in result:
         problem = add_to_step_summary(comparison_markdown(side.result, moved, verdict))
         # on stderr: what is printed may be piped into a file
@@ -86,20 +94,3 @@ def compare_results(given: Namespace) -> int:
     statuses = {STATUS[verdict.state] for _, _, verdict in result if verdict is not None}
     # a broken rule outweighs what could not be measured
     return FAILED if FAILED in statuses else max(statuses, default=0)
-
-
-_Found = tuple[GateSide, Changes, "GateVerdict | None"]
-
-
-def _comparison_page(result: Sequence[_Found], rules: Sequence[Rule], given: Namespace) -> str:
-    if given.json:
-        values = [changes_json(moved) | {"gate": verdict and gate_json(verdict)} for _, moved, verdict in result]
-        return json.dumps(values, indent=1)
-    if given.markdown:
-        return "\n".join(comparison_markdown(side.result, moved, verdict) for side, moved, verdict in result)
-    lines: list[str] = ["rules:", *rule_lines(rules, WIDTH), ""] if rules else []
-    for side, moved, verdict in result:
-        lines += [f"{side.name} against {moved.before}", *change_lines(moved, WIDTH)]
-        lines += ["", *verdict_lines(verdict, WIDTH)] if verdict else []
-        lines += [""] if side is not result[-1][0] else []
-    return "\n".join(lines)

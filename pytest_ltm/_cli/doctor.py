@@ -488,10 +488,22 @@ class Checked:
     """Its last checksum, "" where it is damaged."""
     problems: tuple[str, ...]
 
+    @classmethod
+    def of_journal(cls, path: Path) -> Checked:
+        """Return what is wrong with a journal, and its last checksum."""
+        data = read_regular(path)
+        result = list(islice(find_damages(data), _MOST + 1))
+        problems = [f"{path}, line {damage.line}: {damage.what}" for damage in result[:_MOST]]
+        problems += [f"{path}: and more"] * (len(result) > _MOST)
+        return cls(
+            file=str(path), lines=data.count(b"\n"), torn=len(data) - data.rfind(b"\n") - 1,
+            head="" if result else events.last_checksum(path), problems=tuple(problems),
+        )  # fmt: skip
+
 
 def verify_journals(run: Path, *, as_json: bool) -> int:
     """Print the last checksums of a run's journals, or what is damaged there or does not follow from them; then 1."""
-    checkeds = list(map(_check_journal, _journal_paths(run)))
+    checkeds = list(map(Checked.of_journal, _journal_paths(run)))
     damaged = any(each.problems for each in checkeds)
     try:
         found = find_discrepancies(read_run(run))
@@ -557,14 +569,3 @@ def repair_journals(run: Path) -> int:
 def _journal_paths(run: Path) -> list[Path]:
     result = [*sorted(run.glob(f"*/{JOURNAL}")), run / prechecks.JOURNAL]
     return [path for path in result if path.is_file()]
-
-
-def _check_journal(path: Path) -> Checked:
-    data = read_regular(path)
-    result = list(islice(find_damages(data), _MOST + 1))
-    problems = [f"{path}, line {damage.line}: {damage.what}" for damage in result[:_MOST]]
-    problems += [f"{path}: and more"] * (len(result) > _MOST)
-    return Checked(
-        file=str(path), lines=data.count(b"\n"), torn=len(data) - data.rfind(b"\n") - 1,
-        head="" if result else events.last_checksum(path), problems=tuple(problems),
-    )  # fmt: skip

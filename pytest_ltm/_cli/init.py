@@ -71,6 +71,23 @@ class Start(Struct, frozen=True, kw_only=True):
         gate: dict[str, str] = TEMPLATE_FILES["gates"]["own" if self.is_own else "stand_in"]
         return gate
 
+    def workflow(self, folder: Path, root: Path) -> str:
+        """Return the workflow of the repository at `root`, which tests the agent in `folder`."""
+        below = folder.resolve().relative_to(root.resolve()).as_posix()
+        inside = "" if below == "." else f"    defaults: {{run: {{working-directory: {below}}}}}\n"
+        own = "-r requirements.txt" if (folder / "requirements.txt").is_file() else ""
+        own = own or ("-e ." if (folder / "pyproject.toml").is_file() else "")
+        values = {
+            "inside": inside,
+            "packages": " ".join(filter(None, ["pytest-ltm", own or self.requires])),
+            "agent": shlex.quote(self.agent),
+            "span": TEMPLATE_FILES["span"],
+            **self.gate,
+            "key": TEMPLATE_FILES["key"] if self.needs_key else "",
+            "report": "ltm.html" if below == "." else f"{below}/ltm.html",
+        }
+        return _fill_template("workflow", values)
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the folder, what the agent is made with, and the agent."""
@@ -105,7 +122,7 @@ def write_first_files(given: Namespace) -> int:
     texts = {
         **{folder / path: text for path, text in start.texts.items()},
         folder / f"test_ltm_{subject['name']}.py": _fill_template("scenario", scenario),
-        root / WORKFLOW: _workflow_text(start, folder, root),
+        root / WORKFLOW: start.workflow(folder, root),
     }
     # looked for before anything is written: half of the files would be worse than none
     here = [_short(path) for path in texts if path.exists()]
@@ -119,13 +136,8 @@ def write_first_files(given: Namespace) -> int:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
         print(f"wrote {_short(path)}")
-    ignore = folder / IGNORE
-    text = ignore.read_text(encoding="utf-8") if ignore.exists() else ""
-    if missing := [line for line in TEMPLATE_FILES["ignored"] if line not in text.splitlines()]:
-        # a last line without its end must not swallow our first
-        gap = "" if not text or text.endswith("\n") else "\n"
-        ignore.write_text(text + gap + "\n".join(missing) + "\n", encoding="utf-8")
-        print(f"wrote {_short(ignore)}: {', '.join(missing)}")
+    if added := _extend_gitignore(folder / IGNORE):
+        print(f"wrote {_short(folder / IGNORE)}: {', '.join(added)}")
     span, trials = TEMPLATE_FILES["span"], start.gate["trials"]  # as the workflow plays it
     command = f"pytest --ltm-agent={shlex.quote(start.agent)} --ltm-span={span}{trials} --ltm-save=main"
     status = None
@@ -146,7 +158,7 @@ def _choose_start(folder: Path, given: Namespace) -> Start:
         return Start(agent=given.agent, why=f"the agent under test is {given.agent}")
     if given.library in TEMPLATE_FILES["stubs"]:
         return _stub_start(given.library)
-    modules = list(_parse_modules(folder))
+    modules = list(ProjectModule.of_project(folder))
     if given.library is None:
         classes = [f"{module.name}:{kind}" for module in modules for kind in module.classes_with_reply()]
         if len(classes) == 1:
@@ -197,6 +209,27 @@ class ProjectModule(Struct, frozen=True):
     """Dotted, as it is imported."""
     tree: ast.Module
 
+    @classmethod
+    def of_project(cls, folder: Path) -> Iterator[ProjectModule]:
+        """Yield each module of a project; files that cannot be parsed are left out."""
+        paths: list[Path] = []
+        # Without entering what is skipped: an environment has thousands of files.
+        for parent, folders, files in os.walk(folder):
+            environments = {name for name in folders if Path(parent, name, "pyvenv.cfg").is_file()}
+            folders[:] = sorted(name for name in {*folders} - environments if not _is_skipped(name))
+            paths += (Path(parent, name) for name in sorted(files) if name.endswith(".py") and not _is_skipped(name))
+            if len(paths) >= _MOST_FILES:
+                break
+        for path in paths[:_MOST_FILES]:
+            parts = list(path.relative_to(folder).with_suffix("").parts)
+            parts = parts[1:] if parts[0] == "src" else parts
+            try:
+                tree = ast.parse(path.read_text(encoding="utf-8"))
+            except (OSError, SyntaxError, ValueError):
+                continue
+            if parts and all(part.isidentifier() for part in parts):
+                yield cls(".".join(parts[:-1] if parts[-1] == "__init__" else parts), tree)
+
     def imported_packages(self) -> set[str]:
         """Return the packages that it imports, with those within them: `llama_index` and `llama_index.core`."""
         names = [alias.name for node in ast.walk(self.tree) if isinstance(node, ast.Import) for alias in node.names]
@@ -222,27 +255,6 @@ class ProjectModule(Struct, frozen=True):
             if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)) and method.name == "reply"
         ]
         return list(dict.fromkeys(name for name, given in replies if len(given.args) - len(given.defaults) == 2))
-
-
-def _parse_modules(folder: Path) -> Iterator[ProjectModule]:
-    """Yield each module of a project; files that cannot be parsed are left out."""
-    paths: list[Path] = []
-    # Without entering what is skipped: an environment has thousands of files.
-    for parent, folders, files in os.walk(folder):
-        environments = {name for name in folders if Path(parent, name, "pyvenv.cfg").is_file()}
-        folders[:] = sorted(name for name in {*folders} - environments if not _is_skipped(name))
-        paths += (Path(parent, name) for name in sorted(files) if name.endswith(".py") and not _is_skipped(name))
-        if len(paths) >= _MOST_FILES:
-            break
-    for path in paths[:_MOST_FILES]:
-        parts = list(path.relative_to(folder).with_suffix("").parts)
-        parts = parts[1:] if parts[0] == "src" else parts
-        try:
-            tree = ast.parse(path.read_text(encoding="utf-8"))
-        except (OSError, SyntaxError, ValueError):
-            continue
-        if parts and all(part.isidentifier() for part in parts):
-            yield ProjectModule(".".join(parts[:-1] if parts[-1] == "__init__" else parts), tree)
 
 
 def _is_skipped(name: str) -> bool:
@@ -285,25 +297,18 @@ def _fill_template(name: str, values: Mapping[str, str]) -> str:
     return re.sub(r"\{(\w+)\}", lambda found: values.get(found[1], found[0]), TEMPLATE_FILES[name])
 
 
-def _workflow_text(start: Start, folder: Path, root: Path) -> str:
-    """Return the workflow of the repository at `root`, which tests the agent in `folder`."""
-    below = folder.resolve().relative_to(root.resolve()).as_posix()
-    inside = "" if below == "." else f"    defaults: {{run: {{working-directory: {below}}}}}\n"
-    own = "-r requirements.txt" if (folder / "requirements.txt").is_file() else ""
-    own = own or ("-e ." if (folder / "pyproject.toml").is_file() else "")
-    values = {
-        "inside": inside,
-        "packages": " ".join(filter(None, ["pytest-ltm", own or start.requires])),
-        "agent": shlex.quote(start.agent),
-        "span": TEMPLATE_FILES["span"],
-        **start.gate,
-        "key": TEMPLATE_FILES["key"] if start.needs_key else "",
-        "report": "ltm.html" if below == "." else f"{below}/ltm.html",
-    }
-    return _fill_template("workflow", values)
-
-
 def _short(path: Path) -> str:
     """Return a path as the user would write it here."""
     here = Path.cwd()
     return path.resolve().relative_to(here).as_posix() if path.resolve().is_relative_to(here) else str(path)
+
+
+def _extend_gitignore(path: Path) -> list[str]:
+    """Add the lines that are missing to a `.gitignore`; return them."""
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    missing = [line for line in TEMPLATE_FILES["ignored"] if line not in text.splitlines()]
+    if missing:
+        # a last line without its end must not swallow our first
+        gap = "" if not text or text.endswith("\n") else "\n"
+        path.write_text(text + gap + "\n".join(missing) + "\n", encoding="utf-8")
+    return missing

@@ -35,7 +35,6 @@ from pytest_ltm.datasets.longmemeval.longmemeval_options import TYPES
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
 from pytest_ltm.datasets.longmemeval.retrieval import (
     DEPTHS,
-    RetrievalMetrics,
     retrieval_figures,
     retrieval_scores,
     turns_as_sessions,
@@ -44,7 +43,7 @@ from pytest_ltm.judges._judge_registry import judge_session
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pytest_ltm._journal.result import ScenarioResult
     from pytest_ltm._results.run_loading import ConversationFolder, LoadedRun
@@ -355,13 +354,9 @@ def _ranking_metrics(fields: dict[str, Field], *, turns: bool) -> dict[str, Any]
         where = f"{fields['rankings'].where}: {fields['rankings'].path}"
         raise DatasetError(f"{where}: there is no id {beyond} in corpus_ids")
     ranked = [corpus[place] for place in places]
-    row: dict[str, Any] = {"metrics": _at_depths(retrieval_scores, ranked, corpus, gold)}
+    measures = {"metrics": retrieval_scores}
     if turns or "turn2session" in fields:
-        row["turn2session"] = _at_depths(turns_as_sessions, ranked, corpus, gold)
-    return row
-
-
-def _at_depths(
-    metric: Callable[..., RetrievalMetrics], ranked: Sequence[str], corpus: Sequence[str], gold: frozenset[str]
-) -> dict[str, dict[str, float]]:
-    return {str(k): asdict(metric(ranked, corpus, gold, k)) for k in DEPTHS}
+        measures["turn2session"] = turns_as_sessions
+    return {
+        name: {str(k): asdict(measure(ranked, corpus, gold, k)) for k in DEPTHS} for name, measure in measures.items()
+    }

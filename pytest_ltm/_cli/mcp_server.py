@@ -160,25 +160,26 @@ async def _answer(words: list[str], seconds: float) -> str:
     from anyio import to_thread
     from mcp.server.mcpserver.exceptions import ToolError
 
-    environ = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
-    environ.pop(STEP_SUMMARY, None)  # a question about results is no step of a job
-
-    def run_python() -> tuple[str, str]:
-        late = ""
-        with subprocess.Popen(  # noqa: S603 - no shell: each argument of a tool is one word
-            [sys.executable, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            text=True, errors="replace", env=environ,
-        ) as process:  # fmt: skip
-            for limit, end in ((seconds, process.terminate), (_ENDING_SECONDS, process.kill), (None, process.kill)):
-                try:
-                    output, errors = process.communicate(timeout=limit)
-                    break
-                except subprocess.TimeoutExpired:
-                    late = f"\nended after {seconds:g} seconds, the most that this server allows"
-                    end()
-        return output + late, errors
-
-    output, errors = map(for_screen, await to_thread.run_sync(run_python))
+    output, errors = map(for_screen, await to_thread.run_sync(_run_python, words, seconds))
     if not output.strip():
         raise ToolError(shorten_text(errors.strip() or "nothing was printed", LONGEST))
     return output.strip()
+
+
+def _run_python(words: list[str], seconds: float) -> tuple[str, str]:
+    """Return what a Python process prints to stdout and stderr."""
+    environ = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
+    environ.pop(STEP_SUMMARY, None)  # a question about results is no step of a job
+    late = ""
+    with subprocess.Popen(  # noqa: S603 - no shell: each argument of a tool is one word
+        [sys.executable, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True, errors="replace", env=environ,
+    ) as process:  # fmt: skip
+        for limit, end in ((seconds, process.terminate), (_ENDING_SECONDS, process.kill), (None, process.kill)):
+            try:
+                output, errors = process.communicate(timeout=limit)
+                break
+            except subprocess.TimeoutExpired:
+                late = f"\nended after {seconds:g} seconds, the most that this server allows"
+                end()
+    return output + late, errors

@@ -110,26 +110,23 @@ def merge_parts(runs: Sequence[LoadedRun]) -> tuple[list[ConversationFolder], li
     repeated: list[str] = []
     for part in every:
         first = chosen.setdefault(part.path.name, part)
-        if first is not part:
-            chosen[part.path.name], sentence = _one_of(first, part)
-            repeated.append(sentence)
+        if first is part:
+            continue
+        name, where = part.path.name, f"{part.path.name} is in {first.path.parent} and in {part.path.parent}"
+        journals = [each.path / "journal.jsonl" for each in (first, part)]
+        contents = [read_regular(path) if path.is_file() else None for path in journals]
+        complete = [each for each in (first, part) if each.result.ended == "complete"]
+        if first.result == part.result and contents[0] == contents[1]:
+            repeated.append(f"{where}: the same, taken once")
+        elif len(complete) == 1:
+            chosen[name] = complete[0]
+            repeated.append(f"{where}: taken from {complete[0].path.parent}, where it is complete")
+        else:
+            raise ConfigurationError(
+                f"{where}, with different results, and nothing says which one counts. Leave one of these runs out, "
+                f"or take the folder {name} out of one of them"
+            )
     return list(chosen.values()), repeated, _missing_parts(runs, chosen.values())
-
-
-def _one_of(first: ConversationFolder, second: ConversationFolder) -> tuple[ConversationFolder, str]:
-    """Return which of two is taken: equal ones are one, a complete one is better than an interrupted one."""
-    where = f"{first.path.name} is in {first.path.parent} and in {second.path.parent}"
-    journals = [part.path / "journal.jsonl" for part in (first, second)]
-    contents = [read_regular(path) if path.is_file() else None for path in journals]
-    if first.result == second.result and contents[0] == contents[1]:
-        return first, f"{where}: the same, taken once"
-    complete = [part for part in (first, second) if part.result.ended == "complete"]
-    if len(complete) == 1:
-        return complete[0], f"{where}: taken from {complete[0].path.parent}, where it is complete"
-    raise ConfigurationError(
-        f"{where}, with different results, and nothing says which one counts. Leave one of these runs out, "
-        f"or take the folder {first.path.name} out of one of them"
-    )
 
 
 def _refuse_strangers(every: Sequence[ConversationFolder]) -> None:

@@ -121,7 +121,13 @@ def _run_lines(pasts: Sequence[Past], states: dict[str, str], width: int) -> Ite
     yield clip_text(_GAP.join([*heads, "totals, from the shortest span"]), width).rstrip()
     for name, each in zip(names, pasts, strict=True):
         at = f"{each.at:%Y-%m-%d %H:%M}" if each.at else NOTHING
-        totals, said = totals_of(each), states[each.name]
+        # The totals of each agent, from its shortest span to the longest: `bot 10.00 8.50 of 11 at 2k, 32k`.
+        rows = sorted(each.standings, key=lambda standing: each.spans.index(standing.span_label))
+        agents = group_by(rows, lambda standing: standing.agent).items()
+        points = ", ".join(f"{one_line(agent)} {' '.join(row.points for row in held)}" for agent, held in agents)
+        full = {row.full for row in rows if row.low is not None}
+        of = f" of {full.pop()}" if len(full) == 1 else ""
+        totals, said = f"{points}{of} at {', '.join(map(one_line, each.spans))}" * bool(rows), states[each.name]
         line = [pad_right(clip_text(name, room), room), pad_right(at, len(_DATE))]
         line += [pad_right(clip_text(said, state), state), totals] if totals else [said]
         yield clip_text(_GAP.join(line), width).rstrip()
@@ -129,16 +135,6 @@ def _run_lines(pasts: Sequence[Past], states: dict[str, str], width: int) -> Ite
 
 
 _DATE = "2026-01-05 10:15"
-
-
-def totals_of(past: Past) -> str:
-    """Return the totals of each agent, from its shortest span to the longest: `bot 10.00 8.50 of 11 at 2k, 32k`."""
-    spans = past.spans
-    agents = group_by(sorted(past.standings, key=lambda each: spans.index(each.span_label)), lambda each: each.agent)
-    full = {each.full for each in past.standings if each.low is not None}
-    of = f" of {full.pop()}" if len(full) == 1 else ""
-    lines = [f"{one_line(agent)} {' '.join(each.points for each in held)}" for agent, held in agents.items()]
-    return f"{', '.join(lines)}{of} at {', '.join(map(one_line, spans))}" if lines else ""
 
 
 # Narrower terminals get lines of this width.

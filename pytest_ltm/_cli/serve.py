@@ -43,15 +43,7 @@ def serve_pages(given: Namespace) -> int:
     except ModuleNotFoundError as error:
         raise ConfigurationError(f"ltm serve needs {error.name}: pip install 'pytest-ltm[web]'") from error
 
-    if not _is_loopback(given.host) and not given.i_know:
-        raise ConfigurationError(
-            f"--host {given.host}: others could then reach the page, unencrypted: the transcripts of all runs in "
-            f"{given.ltm_dir} and people's answers. Add --i-know if you mean it"
-        )
-    # 0.0.0.0 and :: mean every address, and a link needs one
-    if not given.host.strip("0.:"):
-        raise ConfigurationError(f"--host {given.host}: name one address, which links can then have")
-    listening = _listening_socket(given.host, given.port)
+    listening = _listening_socket(given)
     port = listening.getsockname()[1]
     shown = f"[{given.host}]" if ":" in given.host else given.host
     hosts = {f"{shown}:{port}", *({f"localhost:{port}", f"127.0.0.1:{port}"} if _is_loopback(given.host) else ())}
@@ -92,8 +84,17 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def _listening_socket(host: str, port: int) -> socket.socket:
-    """Return the socket; ConfigurationError if it cannot be had."""
+def _listening_socket(given: Namespace) -> socket.socket:
+    """Return the socket; ConfigurationError if it cannot be had, or would be open to others without their --i-know."""
+    host, port = given.host, given.port
+    if not _is_loopback(host) and not given.i_know:
+        raise ConfigurationError(
+            f"--host {host}: others could then reach the page, unencrypted: the transcripts of all runs in "
+            f"{given.ltm_dir} and people's answers. Add --i-know if you mean it"
+        )
+    # 0.0.0.0 and :: mean every address, and a link needs one
+    if not host.strip("0.:"):
+        raise ConfigurationError(f"--host {host}: name one address, which links can then have")
     try:
         [(family, _, _, _, address), *_] = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         listening = socket.socket(family)

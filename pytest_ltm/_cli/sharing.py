@@ -7,7 +7,7 @@ import re
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
 from msgspec import Struct
@@ -103,15 +103,11 @@ def _xml_text(text: str) -> str:
     return _NO_XML.sub("?", escape_unprintable(redact_secrets(" ".join(text.split()))))
 
 
-def badge_endpoint(badge: Badge) -> dict[str, Any]:
-    """Return the badge as JSON values for an endpoint badge."""
-    colour = _NAMES.get(badge.colour, badge.colour)
-    return {"schemaVersion": 1, "label": badge.label, "message": badge.message, "color": colour}
-
-
 def endpoint_json(badge: Badge) -> str:
-    """Return the same as the text of a file."""
-    return json.dumps(badge_endpoint(badge), indent=1) + "\n"
+    """Return the badge as the text of a file for an endpoint badge."""
+    colour = _NAMES.get(badge.colour, badge.colour)
+    values = {"schemaVersion": 1, "label": badge.label, "message": badge.message, "color": colour}
+    return json.dumps(values, indent=1) + "\n"
 
 
 _LETTER, _PAD, _HEIGHT = 6.2, 7, 20
