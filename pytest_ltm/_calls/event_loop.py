@@ -20,16 +20,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from pytest_ltm._calls.hub import (
-    SAYING,
-    OutOfTime,
-    call_in_own_thread,
-    own_thread,
-    runs_in_hub_thread,
-    set_call_limit,
-    throw_into,
-    woken_by,
-)
+from pytest_ltm._calls import hub
 from pytest_ltm._calls.time_limits import call_within, undisturbed
 from pytest_ltm._calls.trace_context import carry_into_loop
 from pytest_ltm._storage.clock import paused_since, process_pauses, stopwatch_seconds
@@ -137,8 +128,8 @@ class LoopShare:
 
         In the conversation's own thread where it has one. Must be called `outside_any_loop`.
         """
-        if own_thread() is not None:
-            return call_in_own_thread(partial(self.call, timeout, function, *arguments), timeout)
+        if hub.own_thread() is not None:
+            return hub.call_in_own_thread(partial(self.call, timeout, function, *arguments), timeout)
         threaded = self._threaded()
         if threaded is not None and self._is_async:
 
@@ -149,7 +140,7 @@ class LoopShare:
                 return value if isinstance(value, str) or not inspect.isawaitable(value) else await value
 
             return self._await_in(threaded, begin, timeout)
-        set_call_limit(timeout)
+        hub.set_call_limit(timeout)
         with undisturbed():
             value = call_within(timeout, partial(function, *arguments))
         if isinstance(value, str) or not inspect.isawaitable(value):
@@ -166,12 +157,12 @@ class LoopShare:
             return self._await_in(threaded, lambda _: awaitable, timeout)
         loop = self._loop_here()
         late = None if timeout is None else timeout + 2 * GRACE
-        set_call_limit(late)
+        hub.set_call_limit(late)
         context = copy_context()
         context.run(_SHARE.set, self)
         task = context.run(loop.create_task, _limited(carry_into_loop(lambda: awaitable)(), timeout))
         try:
-            with woken_by(lambda: loop.call_soon_threadsafe(bool)), undisturbed():
+            with hub.woken_by(lambda: loop.call_soon_threadsafe(bool)), undisturbed():
                 value, error = call_within(late, partial(loop.run_until_complete, task))
         except BaseException:
             task.cancel()
@@ -182,11 +173,11 @@ class LoopShare:
 
     def close(self) -> None:
         """Cancel what the agent left running, in the conversation's own thread; nothing happens the second time."""
-        if own_thread() is None:
+        if hub.own_thread() is None:
             self._close()
         elif self._own is not None or self.tasks:
-            with suppress(OutOfTime):
-                call_in_own_thread(self._close, 4 * GRACE)
+            with suppress(hub.OutOfTime):
+                hub.call_in_own_thread(self._close, 4 * GRACE)
 
     def _close(self) -> None:
         own, self._own = self._own, None
@@ -197,7 +188,7 @@ class LoopShare:
                 own.run_until_complete(own.shutdown_asyncgens())
             elif left:
                 self.run(_cancelled(left), timeout=2 * GRACE)
-        except (LoopLost, OutOfTime):  # who does not end by then is left
+        except (LoopLost, hub.OutOfTime):  # who does not end by then is left
             pass
         finally:
             _UNSTOPPABLE.extend(task for task in left if not task.done())
@@ -208,9 +199,9 @@ class LoopShare:
         self, threaded: ThreadedLoop, begin: Callable[[Context], Awaitable[Any]], timeout: float | None
     ) -> Any:
         context: Context = _HERE.__dict__.get("context") or copy_context()
-        context.run(SAYING.set, SAYING.get())  # the thread may be another by now
+        context.run(hub.SAYING.set, hub.SAYING.get())  # the thread may be another by now
         context.run(_SHARE.set, self)
-        set_call_limit(math.inf)  # the loop keeps the limit
+        hub.set_call_limit(math.inf)  # the loop keeps the limit
         _HERE.context = None  # if this fails somebody may still be in it
         with undisturbed():
             value, error = threaded.run(self, partial(begin, context), timeout, context)
@@ -229,7 +220,7 @@ class LoopShare:
 
     def _loop_here(self) -> asyncio.AbstractEventLoop:
         """Return a loop that turns in this thread: its own, or that of all who wait here."""
-        if self._has_own or runs_in_hub_thread():  # a thread of one conversation ends with it
+        if self._has_own or hub.runs_in_hub_thread():  # a thread of one conversation ends with it
             if self._own is None or self._own.is_running():
                 self._own = _new_loop()
             return self._own
@@ -332,7 +323,7 @@ class ThreadedLoop:
         future = context.copy().run(asyncio.run_coroutine_threadsafe, limited, loop)
         self._calls[future] = share
         try:
-            with woken_by(future.cancel):
+            with hub.woken_by(future.cancel):
                 result: tuple[Any, BaseException | None] = future.result()
                 return result
         except CancelledError:  # by whoever interrupts this thread, or gave up the loop
@@ -340,7 +331,7 @@ class ThreadedLoop:
                 raise LoopLost(
                     f"{self.lost} blocks the event loop of all async agents, and does not come back"
                 ) from None
-            raise OutOfTime from None
+            raise hub.OutOfTime from None
         finally:
             future.cancel()
             del self._calls[future]
@@ -415,7 +406,7 @@ class ThreadedLoop:
             for future in list(self._calls):
                 future.cancel()
         elif now > over_at and self.thread is not None:
-            throw_into(self.thread, OutOfTime)
+            hub.throw_into(self.thread, hub.OutOfTime)
 
 
 async def _limited(
@@ -439,7 +430,7 @@ async def _limited(
                 break
     finally:
         await _cancelled({task})
-    raise OutOfTime
+    raise hub.OutOfTime
 
 
 async def _outcome(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | None]:

@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from pytest_ltm._cli.arguments import add_baselines, add_json, add_ltm_dir, add_plans
-from pytest_ltm._results.change_report import (
-    change_lines,
-    changes_json,
-    gate_json,
-    github_annotations,
-    rule_lines,
-    verdict_lines,
-)
+from pytest_ltm._results import change_report
 from pytest_ltm._results.gate import gate_rules as _rules
 from pytest_ltm._results.gate.changes import CompareHints, compare_sides, one_agent
 from pytest_ltm._results.gate.verdict import FAILED, STATUS, decide_gate
@@ -75,21 +68,24 @@ def compare_results(given: Namespace) -> int:
         for side, moved in zip(sides[1:], shared, strict=True)
     ]
     if given.json:
-        values = [changes_json(moved) | {"gate": verdict and gate_json(verdict)} for _, moved, verdict in result]
+        values = [
+            change_report.changes_json(moved) | {"gate": verdict and change_report.gate_json(verdict)}
+            for _, moved, verdict in result
+        ]
         print(json.dumps(values, indent=1))
     elif given.markdown:
         print("\n".join(comparison_markdown(side.result, moved, verdict) for side, moved, verdict in result))
     else:
-        lines: list[str] = ["rules:", *rule_lines(rules, WIDTH), ""] if rules else []
+        lines: list[str] = ["rules:", *change_report.rule_lines(rules, WIDTH), ""] if rules else []
         for side, moved, verdict in result:
-            lines += [f"{side.name} against {moved.before}", *change_lines(moved, WIDTH)]
-            lines += ["", *verdict_lines(verdict, WIDTH)] if verdict else []
+            lines += [f"{side.name} against {moved.before}", *change_report.change_lines(moved, WIDTH)]
+            lines += ["", *change_report.verdict_lines(verdict, WIDTH)] if verdict else []
             lines += [""] if side is not sides[-1] else []
         print("\n".join(lines))
     for side, moved, verdict in result:
         problem = add_to_step_summary(comparison_markdown(side.result, moved, verdict))
         # on stderr: what is printed may be piped into a file
-        lines = [*([problem] if problem else []), *(github_annotations(verdict) if verdict else [])]
+        lines = [*([problem] if problem else []), *(change_report.github_annotations(verdict) if verdict else [])]
         print("\n".join(lines), end="\n" * bool(lines), file=sys.stderr)
     statuses = {STATUS[verdict.state] for _, _, verdict in result if verdict is not None}
     # a broken rule outweighs what could not be measured

@@ -26,19 +26,9 @@ from pytest_ltm._cli.arguments import RUN, add_json, add_ltm_dir
 from pytest_ltm._engine.port import Checkpoints
 from pytest_ltm._engine.recording_folder import CHECKPOINTS, JOURNAL, RESULTS, cannot_go_on, read_recording
 from pytest_ltm._journal import amendments as _amendments
-from pytest_ltm._journal import events, prechecks
+from pytest_ltm._journal import events, prechecks, run_file
 from pytest_ltm._journal.codec import find_damages, flip_bit_back
 from pytest_ltm._journal.result import ConversationName, read_results
-from pytest_ltm._journal.run_file import (
-    FILE,
-    LATEST,
-    SUMMARY,
-    RunFile,
-    cut_short,
-    find_run,
-    newest_first,
-    read_run_file,
-)
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._results.run_loading import read_run
 from pytest_ltm._results.text import one_line, pad_right, pluralize, wrap_text
@@ -80,7 +70,7 @@ def show_diagnosis(given: Namespace) -> int:
     wrong.
     """
     if given.verify or given.repair:
-        run = _find_folder(given.run or LATEST, given.ltm_dir)
+        run = _find_folder(given.run or run_file.LATEST, given.ltm_dir)
         return repair_journals(run) if given.repair else verify_journals(run, as_json=given.json)
     width = max(shutil.get_terminal_size().columns, _LEAST)
     found: Environment | Diagnosis
@@ -96,7 +86,7 @@ def show_diagnosis(given: Namespace) -> int:
 
 def _find_folder(text: str, ltm_dir: Path) -> Path:
     is_conversation = (Path(text) / JOURNAL).is_file()
-    return Path(text).parent if is_conversation else find_run(text, ltm_dir).resolve()
+    return Path(text).parent if is_conversation else run_file.find_run(text, ltm_dir).resolve()
 
 
 # --- what is installed and set
@@ -142,7 +132,7 @@ class Environment:
 def diagnose_environment(ltm_dir: Path) -> Environment:
     """Return what is installed and set here."""
     packages = {name: _installed_version(name) for name in KNOWN["needed"]}
-    latest = newest_first(ltm_dir)[:_LATEST]
+    latest = run_file.newest_first(ltm_dir)[:_LATEST]
     existing = next((path for path in (ltm_dir, *ltm_dir.absolute().parents) if path.is_dir()), Path())
     writable, encodings = "", dict.fromkeys(ENCODINGS, "")
     try:
@@ -166,7 +156,7 @@ def diagnose_environment(ltm_dir: Path) -> Environment:
         encodings={name: not why for name, why in encodings.items()},
         keys={name: bool(os.environ.get(name)) for name in (*KEYS, *sorted(filter(is_secret_name, os.environ)))},
         ltm_dir=str(ltm_dir), writable=writable, runs=tuple(path.name for path in latest),
-        cut_short=tuple(path.name for path in latest if cut_short(path)),
+        cut_short=tuple(path.name for path in latest if run_file.cut_short(path)),
         problems=tuple(problems),
     )  # fmt: skip
 
@@ -323,7 +313,7 @@ class Diagnosis:
 def diagnose_run(folder: Path, ltm_dir: Path) -> Diagnosis:
     """Return what a run folder holds, whatever it holds."""
     problems: list[str] = []
-    run = _try_reading(read_run_file, folder, problems)
+    run = _try_reading(run_file.read_run_file, folder, problems)
     amended = _try_reading(_amendments.read_amendments, folder, problems)
     folders: list[Path] = []
     with suppress(OSError):  # of a folder that cannot be looked into, the rest is still told
@@ -347,14 +337,14 @@ def is_resumable(folder: Path, ltm_dir: Path) -> bool:
 
 
 def _ways_out(
-    folder: Path, ltm_dir: Path, run: RunFile | None, diagnosises: Sequence[ConversationDiagnosis]
+    folder: Path, ltm_dir: Path, run: run_file.RunFile | None, diagnosises: Sequence[ConversationDiagnosis]
 ) -> list[Way]:
     # elsewhere a run ID alone leads nowhere
     known = folder.resolve().parent == (ltm_dir / "runs").resolve()
     path = folder.name if known else str(folder)
     name = shlex.quote(path)
     spoken = [each for each in diagnosises if each.exchanges or each.state == "complete"]
-    no_start = "" if run else f"no {FILE} says how it was started"
+    no_start = "" if run else f"no {run_file.FILE} says how it was started"
     nothing = "" if spoken else "nothing is recorded"
     some = "" if any((folder / each.name / RESULTS).is_file() for each in diagnosises) else "it has no results yet"
     # a replay is of one agent, which must be named if there are several
@@ -436,7 +426,7 @@ def environment_lines(environment: Environment, width: int) -> list[str]:
         f"runs: {environment.ltm_dir}{'' if environment.writable else ', can be written'}",
         *["latest: " + ", ".join(environment.runs)] * bool(environment.runs),
     ]
-    unfinished = f"has no {SUMMARY}: its process ended in the middle; pytest --ltm-resume="
+    unfinished = f"has no {run_file.SUMMARY}: its process ended in the middle; pytest --ltm-resume="
     lines += [f"{name} {unfinished}{name}" for name in environment.cut_short]
     return _fitting_lines([*lines, *_problem_lines(environment.problems)], width)
 

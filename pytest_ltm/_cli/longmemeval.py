@@ -24,21 +24,9 @@ from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you
 from pytest_ltm._storage.rows import json_of, read_json_rows
 from pytest_ltm._storage.sanitize import for_file
 from pytest_ltm._storage.schema import Field
-from pytest_ltm.datasets.longmemeval.evaluation import (
-    Accuracy,
-    QuestionVerdict,
-    aggregate_verdicts,
-    prompt_for,
-    rule_on_hypothesis,
-)
+from pytest_ltm.datasets.longmemeval import evaluation, retrieval
 from pytest_ltm.datasets.longmemeval.longmemeval_options import TYPES
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
-from pytest_ltm.datasets.longmemeval.retrieval import (
-    DEPTHS,
-    retrieval_figures,
-    retrieval_scores,
-    turns_as_sessions,
-)
 from pytest_ltm.judges._judge_registry import judge_session
 
 if TYPE_CHECKING:
@@ -47,7 +35,6 @@ if TYPE_CHECKING:
 
     from pytest_ltm._journal.result import ScenarioResult
     from pytest_ltm._results.run_loading import ConversationFolder, LoadedRun
-    from pytest_ltm.datasets.longmemeval.evaluation import Aggregates
 
 
 # --- longmemeval-score
@@ -74,8 +61,10 @@ def score_longmemeval(given: Namespace) -> int:
         raise DatasetError(f"{given.file}: holds no rows")
     ruled = _judge_answers(answers, given)
     right = {"yes": True, "no": False, "unscored": None}
-    verdicts = [QuestionVerdict(one.question_id, one.question_type, right[said.verdict]) for one, said in ruled]
-    sums = aggregate_verdicts(verdicts)
+    verdicts = [
+        evaluation.QuestionVerdict(one.question_id, one.question_type, right[said.verdict]) for one, said in ruled
+    ]
+    sums = evaluation.aggregate_verdicts(verdicts)
     if given.json:
         values = {
             "rows": [
@@ -106,7 +95,7 @@ def _judge_answers(answered: Sequence[Answered], given: Namespace) -> list[tuple
         for number, (one, said) in enumerate(ruled):
             if not given.judge_all and said.verdict != "unscored":
                 continue
-            prompt = prompt_for(one.question_id, one.question_type)
+            prompt = evaluation.prompt_for(one.question_id, one.question_type)
             inquiry = prompt.inquiry(question=one.question, reference=str(one.answer), answer=one.hypothesis)
             # the published evaluation asks once
             decision = decide_by_votes(ask, inquiry, votes=1)
@@ -123,7 +112,7 @@ _SHOWN = 5
 # --- what is printed
 
 
-def accuracy_table(sums: Aggregates) -> str:
+def accuracy_table(sums: evaluation.Aggregates) -> str:
     """Return the sums as text, one line for each type."""
     lines = [f"{'type':<28}{'accuracy':>9}{'judged':>8}{'unscored':>10}"]
     lines += [_accuracy_line(name, accuracy) for name, accuracy in sums.by_type.items()]
@@ -133,7 +122,7 @@ def accuracy_table(sums: Aggregates) -> str:
     return "\n".join(lines)
 
 
-def _accuracy_line(name: str, accuracy: Accuracy) -> str:
+def _accuracy_line(name: str, accuracy: evaluation.Accuracy) -> str:
     value = "-" if accuracy.value is None else f"{accuracy.value:.4f}"
     return f"{name:<28}{value:>9}{accuracy.judged:>8}{accuracy.unscored:>10}"
 
@@ -166,7 +155,7 @@ class Answered:
     @property
     def rule_grade(self) -> Ruling:
         """What the rules say."""
-        return rule_on_hypothesis(
+        return evaluation.rule_on_hypothesis(
             question_id=self.question_id, question_type=self.question_type, question=self.question,
             answer=self.answer, hypothesis=self.hypothesis,
         )  # fmt: skip
@@ -327,7 +316,7 @@ def measure_retrieval(given: Namespace) -> int:
             asked = record.exchange(row.questions[-1].number) if record and row.questions else None
             wanted, turns = facts.get("wanted_turns"), facts.get("user_turns", {})
             if asked is not None and asked.retrieved is not None and wanted:
-                values[facts["id"]] = retrieval_figures(asked.retrieved, wanted, turns)
+                values[facts["id"]] = retrieval.retrieval_figures(asked.retrieved, wanted, turns)
     if not values:
         raise DatasetError(
             f"{run.path}: no answer to a LongMemEval question with marked evidence says what was retrieved: the agent "
@@ -338,9 +327,9 @@ def measure_retrieval(given: Namespace) -> int:
         listed = [{"question_id": name, "metrics": metrics} for name, metrics in values.items()]
         print(json.dumps({"questions": len(values), "means": means, "rows": listed}, indent=2))
         return 0
-    print(f"{f'{len(values):,} questions, k =':<24}" + "".join(f"{k:>8}" for k in DEPTHS))
+    print(f"{f'{len(values):,} questions, k =':<24}" + "".join(f"{k:>8}" for k in retrieval.DEPTHS))
     for level, metric in product(LEVELS, METRICS):
-        cells = "".join(f"{means[f'{level}_{metric}_{k}']:>8.3f}" for k in DEPTHS)
+        cells = "".join(f"{means[f'{level}_{metric}_{k}']:>8.3f}" for k in retrieval.DEPTHS)
         print(f"{f'{level} {metric}':<24}{cells}")
     return 0
 
@@ -354,9 +343,10 @@ def _ranking_metrics(fields: dict[str, Field], *, turns: bool) -> dict[str, Any]
         where = f"{fields['rankings'].where}: {fields['rankings'].path}"
         raise DatasetError(f"{where}: there is no id {beyond} in corpus_ids")
     ranked = [corpus[place] for place in places]
-    measures = {"metrics": retrieval_scores}
+    measures = {"metrics": retrieval.retrieval_scores}
     if turns or "turn2session" in fields:
-        measures["turn2session"] = turns_as_sessions
+        measures["turn2session"] = retrieval.turns_as_sessions
     return {
-        name: {str(k): asdict(measure(ranked, corpus, gold, k)) for k in DEPTHS} for name, measure in measures.items()
+        name: {str(k): asdict(measure(ranked, corpus, gold, k)) for k in retrieval.DEPTHS}
+        for name, measure in measures.items()
     }
