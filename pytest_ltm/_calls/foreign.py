@@ -15,11 +15,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pytest_ltm._calls.event_loop import LoopLost, LoopShare, lost_by, outside_any_loop
 from pytest_ltm._calls.hub import OutOfTime, own_thread, runs_in_hub_thread
-from pytest_ltm._calls.retry import broken_off
+from pytest_ltm._calls.retry import Retries, broken_off
 from pytest_ltm._calls.time_limits import FORK_MESSAGE, copied, end_copy
 from pytest_ltm._model.agent import Mishap, Reply, Usage
 from pytest_ltm._storage.errors import AgentFault, LtmError, describe_error, text_of
@@ -28,7 +29,7 @@ from pytest_ltm._storage.secrets import redact_secrets
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pytest_ltm._calls.retry import Failed, Retries
+    from pytest_ltm._calls.retry import Failed
 
 
 # Keys and attributes under which libraries return what a model said, the surest first.
@@ -78,6 +79,9 @@ __tracebackhide__ = True
 T = TypeVar("T")
 E = TypeVar("E", bound=LtmError)
 
+# Of callers that never make another attempt, so nobody waits for what it draws.
+_RNG = Random(0)
+
 
 class ForeignCaller(Generic[E]):
     """Calls somebody's code; close it at the end.
@@ -108,7 +112,7 @@ class ForeignCaller(Generic[E]):
         self.who, self.timeout = who, timeout
         self._error, self._fatal, self._count = error, fatal, count
         self._failing, self._restorable, self._placed = failing, restorable, placed
-        self._retries = retries if retries is not None and retries.most else None
+        self._retries = retries or Retries(most=0, rng=_RNG)
         self._retried = retried
         self._loop = LoopShare(who, callee)
         self.lost: Usage | None = None
@@ -135,7 +139,7 @@ class ForeignCaller(Generic[E]):
     @property
     def persists(self) -> bool:
         """Whether `persist` makes another attempt at all."""
-        return self._retries is not None
+        return self._retries.most > 0
 
     def persist(
         self,
@@ -169,14 +173,9 @@ class ForeignCaller(Generic[E]):
             self._retried(failure)
 
         try:
-            if self._retries is not None:
-                return self._retries.run(attempt, anew=anew, failed=failed, ready=ready, raised=raised)
-            return attempt()
+            return self._retries.run(attempt, anew=anew, failed=failed, ready=ready, raised=raised)
         except LtmError as error:
-            if self._retries is None:
-                raised(error)
-            else:
-                error.args = (f"{error}{self._retries.history(failures, error)}",)
+            error.args = (f"{error}{self._retries.history(failures, error)}",)
             raise
 
     def complete_usage(self, usage: Usage, sent: str, text: str) -> Usage:

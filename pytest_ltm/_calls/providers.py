@@ -214,10 +214,11 @@ def read_model(
             raise error(f"{role} {text!r}: {fault}") from None
         return ModelSpec(name=command, provider=COMMAND, base_url="", key_env=""), {}
     fields = Field({}, f"{role} {spec.head!r}") if parameters is None else parameters
+    provider = provider_of(spec.kind)
     try:
-        model, others = read_model_spec(spec, fields, provider_of(spec.kind), also)
+        model, others = read_model_spec(spec, fields, provider, also)
         if ready:
-            check_ready(model)
+            check_ready(model, provider.client)
     except AgentError as fault:
         words = str(fault)
         where = f"{role} {spec.head!r}"
@@ -225,16 +226,10 @@ def read_model(
     return model, others
 
 
-def check_ready(model: ModelSpec) -> None:
+def check_ready(model: ModelSpec, client: str) -> None:
     """Raise the AgentError of a missing client or key before the run instead of in it."""
-    if model.provider == COMMAND:
-        return
-    provider = provider_of(model.provider)
-    if find_spec(provider.client) is None:
-        raise AgentError(
-            f"it needs the {provider.client!r} client, which is not installed: "
-            f"pip install 'pytest-ltm[{provider.client}]'"
-        )
+    if find_spec(client) is None:
+        raise AgentError(f"it needs the {client!r} client, which is not installed: pip install 'pytest-ltm[{client}]'")
     model.key()
 
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 
-# The exit status where something is wrong.
+# The exit status where something is wrong or damaged, and after a repair that lost something.
 PROBLEMS = 1
 _LEAST = 60
 
@@ -461,8 +461,6 @@ def _fitting_lines(lines: Iterable[str], width: int) -> list[str]:
 
 # --- whether journals are as they were written (--verify), and what can be put right (--repair)
 
-# The exit status where something is damaged, and after a repair that lost something.
-DAMAGED = 1
 _MOST = 20  # more damaged lines of one journal help nobody
 
 
@@ -517,7 +515,7 @@ def verify_journals(run: Path, *, as_json: bool) -> int:
                 f"any other damage so that the run can be resumed from there, keeping the damaged file: {command}"
             )
     print(redact_secrets("\n".join(lines)))
-    return DAMAGED if damaged or differs else 0
+    return PROBLEMS if damaged or differs else 0
 
 
 def repair_journals(run: Path) -> int:
@@ -553,7 +551,7 @@ def repair_journals(run: Path) -> int:
             lock.release()
         cut |= len(repaired) < len(data)
         print("\n".join([f"{path}:", *(f"  {line}" for line in lines), f"  the damaged file: {kept}"]))
-    return DAMAGED if cut else 0
+    return PROBLEMS if cut else 0
 
 
 def _journal_paths(run: Path) -> list[Path]:

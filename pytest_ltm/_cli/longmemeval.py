@@ -88,7 +88,13 @@ def _judge_answers(answered: Sequence[Answered], given: Namespace) -> list[tuple
             why = f"no {LABELS[0]}: {given.file} holds no judge's verdicts. Leave out the option"
             raise DatasetError(f"{silent.where}: {why}")
         return [(one, Ruling("yes" if one.label else "no", f"as {one.judge or 'its judge'} said")) for one in answered]
-    ruled = [(one, one.rule_grade) for one in answered]
+    ruled = [
+        (one, evaluation.rule_on_hypothesis(
+            question_id=one.question_id, question_type=one.question_type, question=one.question, answer=one.answer,
+            hypothesis=one.hypothesis,
+        ))
+        for one in answered
+    ]  # fmt: skip
     if given.judge is None:
         return ruled
     with judge_session(given.judge) as ask:
@@ -152,14 +158,6 @@ class Answered:
     judge: str
     """Who that was; "" where the row does not tell."""
 
-    @property
-    def rule_grade(self) -> Ruling:
-        """What the rules say."""
-        return evaluation.rule_on_hypothesis(
-            question_id=self.question_id, question_type=self.question_type, question=self.question,
-            answer=self.answer, hypothesis=self.hypothesis,
-        )  # fmt: skip
-
 
 def read_answers(path: Path, data: Path | None) -> tuple[list[Answered], list[str]]:
     """Return the answers of a file, and the ids of questions in `data`, if it is given, that have none.
@@ -212,9 +210,6 @@ def _parse_answered(where: str, about: dict[str, Any], row: dict[str, Any]) -> A
 
 
 # --- longmemeval-retrieval and longmemeval-export
-
-LEVELS = ("session", "turn")
-METRICS = ("recall_any", "recall_all", "ndcg_any", "ndcg")
 
 
 def _choose_conversations(run: LoadedRun, given: Namespace) -> list[ConversationFolder]:
@@ -328,7 +323,7 @@ def measure_retrieval(given: Namespace) -> int:
         print(json.dumps({"questions": len(values), "means": means, "rows": listed}, indent=2))
         return 0
     print(f"{f'{len(values):,} questions, k =':<24}" + "".join(f"{k:>8}" for k in retrieval.DEPTHS))
-    for level, metric in product(LEVELS, METRICS):
+    for level, metric in product(("session", "turn"), ("recall_any", "recall_all", "ndcg_any", "ndcg")):
         cells = "".join(f"{means[f'{level}_{metric}_{k}']:>8.3f}" for k in retrieval.DEPTHS)
         print(f"{f'{level} {metric}':<24}{cells}")
     return 0
