@@ -218,8 +218,9 @@ def _new_file(path: Path) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        # half a file would pass for a whole one
-        path.unlink(missing_ok=True)
+        # half a file would pass for a whole one; but one that came to be meanwhile is somebody else's
+        if not isinstance(error.__cause__, FileExistsError):
+            path.unlink(missing_ok=True)
         if isinstance(error, (DiskFault, FileNotFoundError)) and not path.parent.is_dir():
             raise DatasetError(f"-o: {path}: cannot be written. Is there such a folder?") from error
         raise
