@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct, field, structs
 
-from pytest_ltm._cli.arguments import add_output, add_run
+from pytest_ltm._cli.arguments import add_flags, add_option, add_output, add_run
 from pytest_ltm._journal.run_file import FILE as RUN_FILE
 from pytest_ltm._journal.run_file import PARTS, find_run
 from pytest_ltm._results.columns import result_columns
@@ -157,14 +157,11 @@ class Manifest(Struct, frozen=True, kw_only=True):
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the run, the file, and what belongs to it."""
     add_output(parser, "FILE.ltm.zip", "the file to write", required=True)
-    data = "the data set's file (default: the one that the run names)"
-    parser.add_argument("--data", type=Path, metavar="FILE", help=data)
-    texts = "keep the data set's texts, whose licence must allow it"
-    parser.add_argument("--with-texts", action="store_true", help=texts)
+    add_option(parser, "--data", "FILE", "the data set's file (default: the one that the run names)", None, type=Path)
     sign = "also write an in-toto statement for each agent and span, to be signed by cosign or GitHub's attestations"
-    parser.add_argument("--sign", action="store_true", help=sign)
+    add_flags(parser, with_texts="keep the data set's texts, whose licence must allow it", sign=sign)
     claim = "what the statement claims, as mean:0.6 (default: the mean that was reached)"
-    parser.add_argument("--claim", type=parse_limit_rule, metavar="METRIC:LIMIT", help=claim)
+    add_option(parser, "--claim", "METRIC:LIMIT", claim, None, type=parse_limit_rule)
     add_run(parser, required=True)
 
 

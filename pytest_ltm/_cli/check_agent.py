@@ -21,7 +21,7 @@ from pytest_ltm._calls.event_loop import blocked_seconds, close_loops, share_in_
 from pytest_ltm._calls.foreign import UNBLOCK
 from pytest_ltm._calls.hub import Hub
 from pytest_ltm._calls.retry import Retries
-from pytest_ltm._cli.arguments import add_json
+from pytest_ltm._cli.arguments import add_flags, add_json, add_option
 from pytest_ltm._cli.pytest_runs import play_run
 from pytest_ltm._journal.prechecks import Secret
 from pytest_ltm._model.agent import CAPABILITIES
@@ -135,10 +135,8 @@ class AgentCheckReport:
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the agent's spec and its time limit."""
     parser.add_argument("spec", metavar="SPEC", help="an agent, as for --ltm-agent")
-    texts = "also play a small suite three times: does the agent know the published texts of seed 0?"
-    parser.add_argument("--texts", action="store_true", help=texts)
-    limit = "time limit for one reply; 0: none (default: 60)"
-    parser.add_argument("--timeout", type=float, default=60.0, metavar="SECONDS", help=limit)
+    add_flags(parser, texts="also play a small suite three times: does the agent know the published texts of seed 0?")
+    add_option(parser, "--timeout", "SECONDS", "time limit for one reply; 0: none (default: 60)", 60.0)
     add_json(parser)
 
 

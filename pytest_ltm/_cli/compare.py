@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from pytest_ltm._cli.arguments import add_baselines, add_json, add_ltm_dir, add_plans
+from pytest_ltm._cli.arguments import add_baselines, add_flags, add_ltm_dir, add_option, add_plans
 from pytest_ltm._results import change_report
 from pytest_ltm._results.gate import gate_rules as _rules
 from pytest_ltm._results.gate.changes import CompareHints, compare_sides, one_agent
@@ -34,13 +34,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("after", nargs="+", metavar="B", help="each is compared with A, agent by agent")
     rule = "exit status 1 if this rule is broken (repeatable):"
     fail = f"{rule} how far a metric may move: mean:5%%, p:0.05, cost:10%%"
-    parser.add_argument("--compare-fail", action="append", default=[], metavar="RULE", help=fail)
-    under = f"{rule} the minimum: 0.8, scenario:colours.mean:0.5"
-    parser.add_argument("--fail-under", action="append", default=[], metavar="RULE", help=under)
+    add_option(parser, "--compare-fail", "RULE", fail, [])
+    add_option(parser, "--fail-under", "RULE", f"{rule} the minimum: 0.8, scenario:colours.mean:0.5", [])
     add_plans(parser)
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--markdown", action="store_true", help="print Markdown, as for a step summary")
-    add_json(form)
+    add_flags(form, markdown="print Markdown, as for a step summary", json="print JSON")
     add_baselines(parser)
     add_ltm_dir(parser)
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pytest_ltm._calls import KINDS, provider_of
 from pytest_ltm._calls.chat_model import ENDPOINTS
 from pytest_ltm._cli import PROGRAM
-from pytest_ltm._cli.arguments import RUN, add_json, add_ltm_dir
+from pytest_ltm._cli.arguments import RUN, add_flags, add_json, add_ltm_dir
 from pytest_ltm._engine.port import Checkpoints
 from pytest_ltm._engine.recording_folder import CHECKPOINTS, JOURNAL, RESULTS, cannot_go_on, read_recording
 from pytest_ltm._journal import amendments as _amendments
@@ -55,10 +55,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the run, and what is done with its journals."""
     parser.add_argument("run", nargs="?", metavar="RUN", help=RUN)
     action = parser.add_mutually_exclusive_group()
-    verify = "check every line of RUN's journals against its checksum, and print the last checksums"
-    action.add_argument("--verify", action="store_true", help=verify)
-    repair = "restore flipped bits in RUN's journals, and cut a journal before other damage; damaged files are kept"
-    action.add_argument("--repair", action="store_true", help=repair)
+    add_flags(
+        action,
+        verify="check every line of RUN's journals against its checksum, and print the last checksums",
+        repair="restore flipped bits in RUN's journals, and cut a journal before other damage; damaged files are kept",
+    )
     add_json(parser)
     add_ltm_dir(parser)
 

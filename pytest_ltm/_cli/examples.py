@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from pytest_ltm._cli.arguments import add_json, add_place, add_run
+from pytest_ltm._cli.arguments import add_flags, add_place, add_run
 from pytest_ltm._journal import amendments
 from pytest_ltm._journal.result import at_span
 from pytest_ltm._journal.run_file import LATEST, find_run
@@ -233,10 +233,8 @@ _LABELS = {"agent": "agent", "span": "span_label", "trial": "trial"}
 def add_show_arguments(parser: ArgumentParser) -> None:
     """Add the run, the item, and how much of it is shown."""
     add_place(parser)
-    parser.add_argument("--failed", action="store_true", help="list only examples that did not pass")
     full = "with ITEM: all texts in full, with the exchanges of others in between"
-    parser.add_argument("--full", action="store_true", help=full)
-    add_json(parser)
+    add_flags(parser, failed="list only examples that did not pass", full=full, json="print JSON")
     add_run(parser)
     item = "a node ID or part of one, or scenario/example as in colours/0"
     parser.add_argument("item", nargs="?", default="", metavar="ITEM", help=item)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from pytest_ltm._cli.arguments import add_flags, add_option
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm._storage.schema import load_packaged_yaml
 from pytest_ltm.agents._discovery import Framework, load_frameworks
@@ -93,14 +94,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the folder, what the agent is made with, and the agent."""
     parser.add_argument("folder", nargs="?", type=Path, default=Path(), metavar="FOLDER", help="(default: here)")
     skill = "write only a skill for coding agents, into the folder of skills, such as .agents/skills"
-    parser.add_argument("--skill", type=Path, metavar="FOLDER", help=skill)
+    add_option(parser, "--skill", "FOLDER", skill, None, type=Path)
     names = [*load_frameworks(), *TEMPLATE_FILES["stubs"]]
-    parser.add_argument(
-        "--from", dest="library", choices=names, metavar="LIBRARY",
-        help=f"what your bot is made with: {', '.join(names)} (default: what your project imports)",
-    )  # fmt: skip
-    parser.add_argument("--agent", metavar="SPEC", help="your agent, as for --ltm-agent: then no adapter is written")
-    parser.add_argument("--no-play", action="store_true", help="write the files only: no first run and no baseline")
+    made = f"what your bot is made with: {', '.join(names)} (default: what your project imports)"
+    add_option(parser, "--from", "LIBRARY", made, None, dest="library", choices=names)
+    add_option(parser, "--agent", "SPEC", "your agent, as for --ltm-agent: then no adapter is written")
+    add_flags(parser, no_play="write the files only: no first run and no baseline")
 
 
 def write_first_files(given: Namespace) -> int:

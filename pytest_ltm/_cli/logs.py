@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pytest_ltm._cli.arguments import add_output
+from pytest_ltm._cli.arguments import add_flags, add_option, add_output
 from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.clock import duration
 from pytest_ltm._storage.disk import Appender, write_whole
@@ -83,11 +83,10 @@ def add_redact_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("file", type=Path, metavar="FILE", help=_FILE)
     add_output(parser, "FILE", _NEW, required=True)
     names = "names, one per line; those in lower case match in any case (repeatable)"
-    parser.add_argument("--names", type=Path, action="append", default=[], metavar="FILE", help=names)
-    speakers = "leave the names of speakers that are on no list"
-    parser.add_argument("--keep-speakers", action="store_true", help=speakers)
+    add_option(parser, "--names", "FILE", names, [], type=Path)
+    add_flags(parser, keep_speakers="leave the names of speakers that are on no list")
     salt = "the secret that stand-ins are made with, created if missing (default: ltm-logs.salt)"
-    parser.add_argument("--salt", type=Path, default=Path("ltm-logs.salt"), metavar="FILE", help=salt)
+    add_option(parser, "--salt", "FILE", salt, Path("ltm-logs.salt"))
 
 
 def redact_logs(given: Namespace) -> int:
@@ -152,13 +151,12 @@ def add_convert_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("kind", metavar="KIND", choices=kinds, help=f"{text}. One of {', '.join(kinds)}")
     parser.add_argument("files", type=Path, metavar="FILE", nargs="+", help="files or folders; of chats also the zip")
     add_output(parser, "FILE", _NEW, required=True)
-    parser.add_argument("--gap", default="4h", metavar="TIME", help="the silence that ends a session (default: 4h)")
+    add_option(parser, "--gap", "TIME", "the silence that ends a session (default: 4h)", "4h")
     orders = "WhatsApp: order of day, month, year (default: as the whole file fits)"
     parser.add_argument("--dates", default="", choices=["dmy", "mdy", "ymd"], help=orders)
-    assistant = "a speaker who is the assistant (repeatable)"
-    parser.add_argument("--assistant", action="append", default=[], metavar="NAME", help=assistant)
+    add_option(parser, "--assistant", "NAME", "a speaker who is the assistant (repeatable)", [])
     zone = "chats: the zone of times that name none, in which all are written, such as Europe/Berlin (default: UTC)"
-    parser.add_argument("--timezone", default="", metavar="ZONE", help=zone)
+    add_option(parser, "--timezone", "ZONE", zone)
 
 
 def convert_data(given: Namespace) -> int:

@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._cli.arguments import RUN, add_json, add_output, add_run
+from pytest_ltm._cli.arguments import RUN, add_flags, add_option, add_output, add_run
 from pytest_ltm._journal.run_file import find_run
 from pytest_ltm._language.lists import join_some
 from pytest_ltm._language.rulings.gold import Ruling
@@ -44,14 +44,12 @@ def add_score_arguments(parser: ArgumentParser) -> None:
     """Add the file of answers, that of its questions, and who decides."""
     rows = f"JSON lines (or .gz) with {', '.join(COMPLETE)}; with --data question_id and hypothesis"
     parser.add_argument("file", type=Path, metavar="FILE", help=rows)
-    data = "LongMemEval's file with the questions: oracle, S or M"
-    parser.add_argument("--data", type=Path, metavar="FILE", help=data)
-    add_json(parser, "print JSON: every row's verdict and the sums")
-    parser.add_argument("--judge-all", action="store_true", help="let the judge decide all, not just what rules cannot")
+    add_option(parser, "--data", "FILE", "LongMemEval's file with the questions: oracle, S or M", None, type=Path)
+    judge_all = "let the judge decide all, not just what rules cannot"
+    add_flags(parser, json="print JSON: every row's verdict and the sums", judge_all=judge_all)
     source = parser.add_mutually_exclusive_group()
-    labels = "take a judge's verdicts from the rows (autoeval_label)"
-    source.add_argument("--labels", action="store_true", help=labels)
-    source.add_argument("--ltm-judge", dest="judge", metavar="SPEC", help="the judge that decides what rules cannot")
+    add_flags(source, labels="take a judge's verdicts from the rows (autoeval_label)")
+    add_option(source, "--ltm-judge", "SPEC", "the judge that decides what rules cannot", None, dest="judge")
 
 
 def score_longmemeval(given: Namespace) -> int:
@@ -255,8 +253,8 @@ def add_export_arguments(parser: ArgumentParser) -> None:
 
 
 def _add_choice(parser: ArgumentParser, kinds: str = RUN) -> None:
-    for flag, metavar in (("--agent", "LABEL"), ("--trial", "N")):
-        parser.add_argument(flag, default="", metavar=metavar, help=f"which {flag[2:]}, if the run has several")
+    add_option(parser, "--agent", "LABEL", "which agent, if the run has several")
+    add_option(parser, "--trial", "N", "which trial, if the run has several")
     add_run(parser, required=True, kinds=kinds)
 
 
@@ -286,8 +284,7 @@ def add_measure_arguments(parser: ArgumentParser) -> None:
     """Add the run or file, and whose rankings."""
     _add_choice(parser, kinds=f"{RUN}; or a JSON file of rankings")
     turns = "the IDs are turns (<session>_<turn>): also print the metrics over sessions"
-    parser.add_argument("--turns", action="store_true", help=turns)
-    add_json(parser, "print JSON, as always for a file of rankings")
+    add_flags(parser, turns=turns, json="print JSON, as always for a file of rankings")
 
 
 def measure_retrieval(given: Namespace) -> int:

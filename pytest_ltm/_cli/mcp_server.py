@@ -9,7 +9,7 @@ import sys
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._cli.arguments import add_ltm_dir, positive_integer
+from pytest_ltm._cli.arguments import add_flags, add_ltm_dir, add_option, positive_integer
 from pytest_ltm._results.text import shorten_text
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm._storage.sanitize import for_screen
@@ -36,14 +36,13 @@ An agent is named as for pytest's --ltm-agent: `package.module:Class`, `openai:M
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add what the tools may do, and where runs are."""
-    allow = "also check agents and play runs; without it the tools only read runs"
-    parser.add_argument("--allow-runs", action="store_true", help=allow)
+    add_flags(parser, allow_runs="also check agents and play runs; without it the tools only read runs")
     tokens = "most tokens of one run, input and output (default: 1000000)"
-    parser.add_argument("--max-tokens", type=positive_integer, default=1_000_000, metavar="N", help=tokens)
+    add_option(parser, "--max-tokens", "N", tokens, 1_000_000, type=positive_integer)
     cost = "most dollars of one run; agents whose cost is unknown are then refused (default: no limit but tokens)"
-    parser.add_argument("--max-cost", type=float, default=None, metavar="DOLLARS", help=cost)
+    add_option(parser, "--max-cost", "DOLLARS", cost, None, type=float)
     minutes = "most minutes of one run, which can be resumed (default: 15)"
-    parser.add_argument("--max-minutes", type=positive_integer, default=15, metavar="N", help=minutes)
+    add_option(parser, "--max-minutes", "N", minutes, 15, type=positive_integer)
     add_ltm_dir(parser)
 
 

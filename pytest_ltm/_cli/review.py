@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._cli.arguments import add_baselines, add_json, add_run, positive_integer
+from pytest_ltm._cli.arguments import add_baselines, add_json, add_option, add_run, positive_integer
 from pytest_ltm._journal.run_file import find_run
 from pytest_ltm._results.run_loading import find_side
 from pytest_ltm._results.text import clip_text, format_percent, one_line, pluralize, verdict_text
@@ -30,12 +30,11 @@ _WIDTH = 100
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the run, how much of it is shown, and the files to write."""
     before = "a baseline or a run: verdicts that moved much against it are listed, too"
-    parser.add_argument("--compare", default="", metavar="BASELINE", help=before)
-    sample, most = "size of the random sample (default: 100)", "number of verdicts to list (default: 10)"
-    parser.add_argument("--sample", type=positive_integer, default=100, metavar="N", help=sample)
-    parser.add_argument("--most", type=positive_integer, default=10, metavar="N", help=most)
+    add_option(parser, "--compare", "BASELINE", before)
+    add_option(parser, "--sample", "N", "size of the random sample (default: 100)", 100, type=positive_integer)
+    add_option(parser, "--most", "N", "number of verdicts to list (default: 10)", 10, type=positive_integer)
     for flag, metavar, use in (("--rows", "FILE.jsonl", "verdict-check"), ("--judge-rows", "FILE.yml", "judge-check")):
-        parser.add_argument(flag, type=Path, metavar=metavar, help=f"write reviewed answers as labels for {use}")
+        add_option(parser, flag, metavar, f"write reviewed answers as labels for {use}", None, type=Path)
     add_json(parser)
     add_baselines(parser)
     add_run(parser)

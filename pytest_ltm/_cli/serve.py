@@ -10,7 +10,7 @@ import sys
 from threading import Thread
 from typing import TYPE_CHECKING
 
-from pytest_ltm._cli.arguments import add_baselines, add_ltm_dir
+from pytest_ltm._cli.arguments import add_baselines, add_flags, add_ltm_dir, add_option
 from pytest_ltm._storage.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -19,12 +19,11 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add where the page is served."""
-    port, host = "port (default: 8642; 0: any free one)", "address (default: 127.0.0.1, for this computer alone)"
-    parser.add_argument("--port", type=int, default=8642, metavar="N", help=port)
-    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help=host)
-    parser.add_argument("--i-know", action="store_true", help="let others reach another --host, unencrypted")
+    add_option(parser, "--port", "N", "port (default: 8642; 0: any free one)", 8642)
+    add_option(parser, "--host", "ADDRESS", "address (default: 127.0.0.1, for this computer alone)", "127.0.0.1")
+    add_flags(parser, i_know="let others reach another --host, unencrypted")
     live = "link to this run's live view, and stop when standard input ends, as --ltm-live does"
-    parser.add_argument("--live", default="", metavar="RUN", help=live)
+    add_option(parser, "--live", "RUN", live)
     add_baselines(parser)
     add_ltm_dir(parser)
 

@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from msgspec import Struct
 
-from pytest_ltm._cli.arguments import RUN, add_ltm_dir, add_output, add_runs
+from pytest_ltm._cli.arguments import RUN, add_flags, add_ltm_dir, add_option, add_output, add_runs
 from pytest_ltm._journal.result import at_span
 from pytest_ltm._journal.run_file import LATEST, find_run
 from pytest_ltm._results.change_report import gate_from_json
@@ -181,7 +181,7 @@ def add_export_arguments(parser: ArgumentParser) -> None:
     add_output(parser, "PATH", "the file or folder (default: ltm-FORMAT, with a suffix if it is a file)")
     table = f"with {', '.join(TABLES)}: this table only"
     parser.add_argument("--table", default="", choices=["examples", "questions", "exchanges", "verdicts"], help=table)
-    parser.add_argument("--force", action="store_true", help="overwrite what exists")
+    add_flags(parser, force="overwrite what exists")
     add_runs(parser, kinds=f"{RUN}, or a folder of runs")
 
 
@@ -233,12 +233,9 @@ def add_draw_arguments(parser: ArgumentParser) -> None:
     kinds = f"{RUN}, or a baseline file (default: latest)"
     parser.add_argument("run", nargs="?", default=LATEST, metavar="RUN", help=kinds)
     add_output(parser, "FILE", "a file .svg or .json", default="ltm-badge.svg")
-    for flag, metavar, text in (
-        ("--agent", "LABEL", "the agent, if the run tests several, or bundled ones only"),
-        ("--span", "LABEL", "the memory span's label (default: the longest)"),
-        ("--label", "TEXT", "the text on the left (default: memory of AGENT at SPAN)"),
-    ):
-        parser.add_argument(flag, default="", metavar=metavar, help=text)
+    add_option(parser, "--agent", "LABEL", "the agent, if the run tests several, or bundled ones only")
+    add_option(parser, "--span", "LABEL", "the memory span's label (default: the longest)")
+    add_option(parser, "--label", "TEXT", "the text on the left (default: memory of AGENT at SPAN)")
     add_ltm_dir(parser)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
-from pytest_ltm._cli.arguments import RUN, add_json, add_ltm_dir, add_pytest_options
+from pytest_ltm._cli.arguments import RUN, add_flags, add_json, add_ltm_dir, add_option, add_pytest_options
 from pytest_ltm._cli.pytest_runs import run_pytest
 from pytest_ltm._engine.recording_folder import JOURNAL, RESULTS, TIMINGS
 from pytest_ltm._journal import amendments, prechecks
@@ -73,12 +73,10 @@ class Verification(Struct, frozen=True, kw_only=True):
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the run or bundle, its data, and how much is checked."""
     parser.add_argument("run", metavar="RUN|BUNDLE", help=f"{RUN}; or a file that ltm bundle wrote")
-    data = "the data set's file, whose texts a bundle does not have"
-    parser.add_argument("--data", type=Path, metavar="FILE", help=data)
-    only = "compare what is recorded, without scoring it again"
-    parser.add_argument("--record-only", action="store_true", help=only)
+    add_option(parser, "--data", "FILE", "the data set's file, whose texts a bundle does not have", None, type=Path)
+    add_flags(parser, record_only="compare what is recorded, without scoring it again")
     python = "score again with this Python, which has another version of pytest-ltm"
-    parser.add_argument("--python", default=sys.executable, metavar="PATH", help=python)
+    add_option(parser, "--python", "PATH", python, sys.executable)
     add_pytest_options(parser)
     add_json(parser)
     add_ltm_dir(parser)
