@@ -10,14 +10,15 @@ from __future__ import annotations
 import argparse
 import importlib
 import inspect
+import json
 import sys
 import textwrap
 from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ltm._storage.errors import LtmError, did_you_mean
 from pytest_ltm._storage.sanitize import Screen
-from pytest_ltm._storage.schema import load_packaged_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -47,10 +48,10 @@ class Command(NamedTuple):
 
 # The first word of the commands that make and convert data.
 DATA = "data"
-# The commands under the headings of `ltm --help`.
+# The commands under the headings of `ltm --help`. JSON, because `ltm --help` should not wait for a YAML reader.
 GROUPS: Mapping[str, Mapping[str, Command]] = {
     heading: {name: Command(*where) for name, where in group.items()}
-    for heading, group in load_packaged_yaml(__file__, "commands.yml").items()
+    for heading, group in json.loads(Path(__file__).with_name("commands.json").read_bytes()).items()
 }
 COMMANDS: Mapping[str, Command] = {name: command for group in GROUPS.values() for name, command in group.items()}
 
