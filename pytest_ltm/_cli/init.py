@@ -98,7 +98,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     names = [*load_frameworks(), *TEMPLATE_FILES["stubs"]]
     made = f"what your bot is made with: {', '.join(names)} (default: what your project imports)"
     add_option(parser, "--from", "LIBRARY", made, None, dest="library", choices=names)
-    add_option(parser, "--agent", "SPEC", "your agent, as for --ltm-agent: then no adapter is written")
+    add_option(parser, "--agent", "SPEC", "your agent, as for --ltm-agent: then no adapter is written", None)
     add_flags(parser, no_play="write the files only: no first run and no baseline")
 
 
