@@ -3,37 +3,35 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._calls.chat_model import ENDPOINTS
 from pytest_ltm._calls.chat_responses import ModelResponse, ToolCall, Used, read_count, received, response_of
 from pytest_ltm._calls.openai_chat import no_answer
+from pytest_ltm._calls.providers import Provider
 from pytest_ltm._storage.errors import TransientFault
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pytest_ltm._calls.chat_model import ModelSpec, ServiceEndpoint
+    from pytest_ltm._calls.chat_model import ModelSpec
     from pytest_ltm._calls.completions import Message
 
 
-class Anthropic:
+class Anthropic(Provider):
     """`anthropic:MODEL`, through the `anthropic` client."""
 
-    name: ClassVar[str] = "anthropic"
-    extra: ClassVar[str] = "anthropic"
-    client: ClassVar[str] = "anthropic"
-    default_address: ClassVar[ServiceEndpoint] = ENDPOINTS["anthropic"]
-    address_env: ClassVar[str] = ""
-    takes_images: ClassVar[bool] = False
-    gives_vectors: ClassVar[bool] = False
-    model_prefixes: ClassVar[tuple[str, ...]] = ("claude-",)
-    path: ClassVar[str] = "/v1/messages"
-    lengths: ClassVar[tuple[str, ...]] = ("max_tokens",)
+    name = client = "anthropic"
+    path = "/messages"
+    lengths = ("max_tokens",)
+    model_prefixes = ("claude-",)
+
+    def address(self, model: ModelSpec) -> str:
+        """Return the address with the version, which addresses for its own client lack."""
+        return f"{model.base_url.removesuffix('/v1')}/v1"
 
     def connect(self, model: ModelSpec, library: Any, options: Mapping[str, Any]) -> Any:
-        """Return a client; its paths begin with the version, so an address may or may not end in one."""
-        return library.Anthropic(api_key=model.key(), base_url=model.base_url.removesuffix("/v1"), **options)
+        """Return a client."""
+        return library.Anthropic(api_key=model.key(), base_url=self.address(model), **options)
 
     def parameters(self, model: ModelSpec) -> dict[str, Any]:
         """Return the fields of every request beside model and messages."""
@@ -53,7 +51,11 @@ class Anthropic:
             output = {"type": "json_schema", "schema": form["schema"]}
             others["output_config"] = {**others.get("output_config", {}), "format": output}
         if "tools" in fields:
-            others["tools"] = [_tool(each["function"]) for each in fields["tools"]]
+            functions = [{"description": "", **each["function"]} for each in fields["tools"]]
+            others["tools"] = [
+                {"name": one["name"], "description": one["description"], "input_schema": one["parameters"]}
+                for one in functions
+            ]
         system = "\n\n".join(each["content"] for each in messages if each["role"] == "system")
         return {
             "model": model.name, "messages": [_turn(each) for each in messages if each["role"] != "system"],
@@ -127,28 +129,17 @@ def _extend(part: dict[str, Any], delta: Mapping[str, Any]) -> None:
             return
 
 
-def _tool(function: Mapping[str, Any]) -> dict[str, Any]:
-    schema = function["parameters"]
-    return {"name": function["name"], "description": function.get("description", ""), "input_schema": schema}
-
-
 def _turn(message: Message) -> dict[str, Any]:
     """Return a message as this API has it: calls of tools and their results are parts of the content."""
     if message["role"] == "tool":
         result = {"type": "tool_result", "tool_use_id": message["tool_call_id"], "content": message["content"]}
         return {"role": "user", "content": [result]}
-    calls = [
-        {"type": "tool_use", "id": call["id"], "name": call["function"]["name"], "input": _loads(call["function"])}
-        for call in message.get("tool_calls", ())
-    ]
     text = message.get("content")
-    if not calls:
-        return {"role": message["role"], "content": text}
-    return {"role": message["role"], "content": [*([{"type": "text", "text": text}] if text else []), *calls]}
-
-
-def _loads(function: Mapping[str, Any]) -> Any:
-    try:
-        return json.loads(function["arguments"])
-    except ValueError:
-        return {}
+    parts = [{"type": "text", "text": text}] if text else []
+    for call in message.get("tool_calls", ()):
+        try:
+            values = json.loads(call["function"]["arguments"])
+        except ValueError:  # the model wrote them, and was told so; the API takes nothing but an object back
+            values = {}
+        parts.append({"type": "tool_use", "id": call["id"], "name": call["function"]["name"], "input": values})
+    return {"role": message["role"], "content": parts if message.get("tool_calls") else text}

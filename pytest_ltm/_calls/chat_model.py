@@ -16,6 +16,7 @@ from pytest_ltm._storage.schema import Field, load_packaged_yaml
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from pytest_ltm._calls.providers import Provider
     from pytest_ltm._calls.specs import Spec
 
 
@@ -111,14 +112,14 @@ class ModelSpec(Struct, frozen=True, kw_only=True):
 
 
 def read_model_spec(
-    spec: Spec, parameters: Field, home: ServiceEndpoint, *, address_env: str = "", also: Iterable[str] = ()
+    spec: Spec, parameters: Field, provider: Provider, also: Iterable[str]
 ) -> tuple[ModelSpec, dict[str, Field]]:
     """Return the model that `KIND:MODEL[@URL|@NAME][?parameter=value&...]` means, and the fields named in `also`.
 
-    `parameters` are those of a file; a query may add others. `home`: the provider's own endpoint, in whose place the
-    variable `address_env` may name another. Raises AgentError, or DefinitionError with the place in the file.
+    `parameters` are those of a file; a query may add others. Raises AgentError, or DefinitionError with the place in
+    the file.
     """
-    name, where = _locate_model(spec, home, os.environ.get(address_env, ""))
+    name, where = _locate_model(spec, provider)
     known = [*also, *(parameter for parameter in PARAMETERS if parameter != "extra")]
     if "extra=" in spec.query:
         raise AgentError(f"{spec.role} {spec.head!r}: 'extra' is a mapping, which needs a YAML file.")
@@ -133,14 +134,22 @@ def read_model_spec(
     return made, {key: value for key, value in fields.items() if key not in PARAMETERS}
 
 
-def _locate_model(spec: Spec, home: ServiceEndpoint, preferred: str) -> tuple[str, ServiceEndpoint]:
-    """Return the name of a model and where it is: at home, or at the `preferred` address, if the spec does not say."""
+def _locate_model(spec: Spec, provider: Provider) -> tuple[str, ServiceEndpoint]:
+    """Return the name of a model and where it is: if the spec does not say, where a variable says, or at home."""
     name, *url = _URL.split(spec.argument, maxsplit=1)
     if url:
         base_url = _read_address(url[0], spec.kind)
         where = ServiceEndpoint(base_url, key_env_of(base_url))
     elif match := _NAMED.fullmatch(spec.argument):
-        name, where = match[1], _named_endpoint(match[1], match[2], spec.kind)
+        name, called, here = match[1], match[2], f"{match[1]}@http://localhost:8000/v1"
+        if called == "localhost":
+            raise AgentError(f"'localhost' is an address without its port. Write {spec.kind}:{here}")
+        if called not in ENDPOINTS:
+            raise AgentError(
+                f"no endpoint is called {called!r}.{did_you_mean(called, ENDPOINTS)} There are {', '.join(ENDPOINTS)}; "
+                f"any other is an address: {here}"
+            )
+        where = ENDPOINTS[called]
     elif match := _BARE.fullmatch(spec.argument):
         name, address = match[1], match[2]
         if not _LOOPBACK.match(address):
@@ -148,25 +157,15 @@ def _locate_model(spec: Spec, home: ServiceEndpoint, preferred: str) -> tuple[st
                 f"{address!r} is an address without its beginning. Write {spec.kind}:{name}@https://{address}"
             )
         where = ServiceEndpoint(_read_address(f"http://{address}", spec.kind))
-    elif preferred:
+    elif preferred := os.environ.get(provider.address_env, ""):
         base_url = _read_address(preferred, spec.kind)
-        where = ServiceEndpoint(base_url, key_env_of(base_url) or home.key_env)  # both variables are the user's own
+        # Both variables are the user's own.
+        where = ServiceEndpoint(base_url, key_env_of(base_url) or provider.default_address.key_env)
     else:
-        where = home
+        where = provider.default_address
     if not name:
         raise AgentError(f"no model is named. Write {spec.kind}:MODEL, or {spec.kind}:MODEL@http://localhost:8000/v1")
     return name, where
-
-
-def _named_endpoint(name: str, where: str, kind: str) -> ServiceEndpoint:
-    if where == "localhost":
-        raise AgentError(f"'localhost' is an address without its port. Write {kind}:{name}@http://localhost:8000/v1")
-    if where not in ENDPOINTS:
-        raise AgentError(
-            f"no endpoint is called {where!r}.{did_you_mean(where, ENDPOINTS)} There are {', '.join(ENDPOINTS)}; "
-            f"any other is an address: {name}@http://localhost:8000/v1"
-        )
-    return ENDPOINTS[where]
 
 
 def _read_address(url: str, kind: str) -> str:
@@ -188,10 +187,6 @@ def _read_address(url: str, kind: str) -> str:
 _TEXTS = frozenset({"system", "reasoning_effort", "key_env", "tokenizer", "api-version"})
 
 
-def _parse_temperature(given: Field) -> float | Literal["default"]:
-    return "default" if given.value == "default" else given.number(0, 5, "'default', or a number")
-
-
 def _parse_variable(given: Field) -> str:
     name = given.value
     if not isinstance(name, str) or not _VARIABLE.fullmatch(name):
@@ -200,14 +195,14 @@ def _parse_variable(given: Field) -> str:
 
 
 def _parse_extra_body(given: Field) -> Mapping[str, Any]:
-    for key, value in given.mapping().items():
-        if key in _KEPT:
-            raise value.fault("is set by the conversation.")
-    extra: Mapping[str, Any] = given.json()
-    return extra
+    if kept := [value for key, value in given.mapping().items() if key in _KEPT]:
+        raise kept[0].fault("is set by the conversation.")
+    return given.json_mapping()
 
 
 _READERS: Mapping[str, Callable[[Field], Any]] = {
-    "key_env": _parse_variable, "temperature": _parse_temperature, "max_tokens": Field.tokens, "seed": Field.whole,
-    "reasoning_effort": Field.text, "stream": Field.boolean, "api-version": Field.text, "extra": _parse_extra_body,
+    "key_env": _parse_variable,
+    "temperature": lambda it: it.value if it.value == "default" else it.number(0, 5, "'default', or a number"),
+    "max_tokens": Field.tokens, "seed": Field.whole, "reasoning_effort": Field.text, "stream": Field.boolean,
+    "api-version": Field.text, "extra": _parse_extra_body,
 }  # fmt: skip

@@ -11,7 +11,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from pytest_ltm._calls import limiter as _limiter
 from pytest_ltm._calls.chat_responses import (
     ModelResponse,
     Used,
@@ -23,7 +22,7 @@ from pytest_ltm._calls.chat_responses import (
     refuses,
     too_long,
 )
-from pytest_ltm._calls.limiter import Limiter, RateLimitSlot
+from pytest_ltm._calls.limiter import SHARING, Limiter, RateLimitSlot, value_of
 from pytest_ltm._calls.openai_chat import no_answer, read_vectors
 from pytest_ltm._calls.trace_context import add_trace
 from pytest_ltm._storage.clock import can_interrupt, sleep_interruptibly, stopwatch_seconds
@@ -106,12 +105,28 @@ class HttpAnswer(NamedTuple):
         return int(code) if isinstance(code, str) and code.isdecimal() and len(code) == 3 else code
 
     @property
+    def status_behind(self) -> int:
+        """The status that counts: gateways report that of a provider behind them in the body of a 200."""
+        in_body = self.status < HTTPStatus.BAD_REQUEST and isinstance(self.error_code, int)
+        return int(self.error_code) if in_body else self.status
+
+    @property
     def words(self) -> str:
         """What the server says of its refusal, on one line of bearable length."""
         error = self.error
         message = error.get("message") or error.get("detail") if isinstance(error, dict) else error
         text = " ".join((message if isinstance(message, str) else json.dumps(error)).split())
         return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+    @property
+    def retry_after(self) -> float | None:
+        """The seconds for which it asks to be left alone, if it does so in seconds."""
+        for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
+            try:
+                return max(0.0, float(self.headers[name]) / unit)
+            except (KeyError, ValueError):
+                continue
+        return None
 
 
 class Completions:
@@ -125,12 +140,18 @@ class Completions:
         self, model: ModelSpec, provider: Provider, *, timeout: float | None = None, rng: random.Random | None = None
     ) -> None:
         self.model, self._provider = model, provider
-        longest = timeout or _limiter.reply_timeout()
+        longest = timeout or SHARING.reply_timeout
         endpoint = f"{model.base_url} {model.name} {model.key_env}".strip()
         self._library = load_client(model, provider)
         # Where the wait for a reply has a limit already, the client's, which counts pauses, would only come too early.
-        self._client = self._connect(timeout if can_interrupt() else longest)
-        self._limiter = Limiter(endpoint, value=_limiter.value_of(endpoint), rng=rng or random.Random(), lease=longest)
+        limit = timeout if can_interrupt() else longest
+        http = self._library.DefaultHttpxClient(
+            timeout=limit, headers={"Accept-Encoding": "gzip, deflate"},
+            event_hooks={"request": [self._stay_at_home, add_trace], "response": [self._read_bounded]},
+        )  # fmt: skip
+        options = {"timeout": limit, "max_retries": 0, "http_client": http}
+        self._client = provider.connect(model, self._library, options)
+        self._limiter = Limiter(endpoint, value=value_of(endpoint), rng=rng or random.Random(), lease=longest)
         self._fields = provider.parameters(model)
         self._quirks: set[str] = {"stream"} if model.stream else set()
         """What the server has refused, and is spared from now on: headings of `refusals.yml`."""
@@ -188,14 +209,6 @@ class Completions:
         """Close the connections."""
         self._client.close()
 
-    def _connect(self, timeout: float | None) -> Any:
-        http = self._library.DefaultHttpxClient(
-            timeout=timeout, headers={"Accept-Encoding": "gzip, deflate"},
-            event_hooks={"request": [self._stay_at_home, add_trace], "response": [self._read_bounded]},
-        )  # fmt: skip
-        options = {"timeout": timeout, "max_retries": 0, "http_client": http}
-        return self._provider.connect(self.model, self._library, options)
-
     def _stay_at_home(self, request: Any) -> None:
         """Refuse to follow a redirect that would carry the conversation to another server, or leave it behind."""
         own = urlsplit(self.model.base_url)
@@ -239,19 +252,14 @@ class Completions:
                 if self.loading < LOADING:
                     sleep_interruptibly(min(5.0, 0.2 + self.loading))
                     continue
-            self._raise_if_too_long(answer)
-            in_body = answer.status < HTTPStatus.BAD_REQUEST and isinstance(answer.error_code, int)
-            status = int(answer.error_code) if in_body else answer.status
-            if status in _BUSY:
-                turn.note_refusal(_retry_after(answer.headers))
+            # First, because some servers refuse such a prompt with 429, and fewer requests at a time would not help.
+            if (result := too_long(answer.status, answer.text)) is not None:
+                what = f"the prompt is too long for model {self.model.name!r}: {received(answer.words)}"
+                raise ContextOverflow(what, limit=result.limit, asked=result.asked) from None
+            if answer.status_behind in _BUSY:
+                turn.note_refusal(answer.retry_after)
             if not self._adjust(answer):
-                where, words = self.model.base_url, received(answer.words)
-                if answer.status < HTTPStatus.BAD_REQUEST or answer.status == _HUNG_UP:
-                    text = f"{where} answered with an error: {words}"
-                    raise TransientFault(text) if status in _PASSING else AgentFault(text)
-                hint = self._hint(answer)
-                stop = "." if hint and words and words[-1] not in ".!?" else ""
-                raise RequestRefused(f"{where} answered {answer.status}: {words}{stop}{hint}", answer)
+                raise self._refusal(answer)
 
     def _answer(self, path: str, body: dict[str, Any]) -> HttpAnswer:
         library = self._library
@@ -264,7 +272,17 @@ class Completions:
             if type(error.__cause__).__name__ in _UNREACHED:
                 self.lost = None
             self._raise_unreached(error.__cause__ or error)
-        return HttpAnswer(response.status_code, response.headers, response.text, self._parse(response))
+        text, kind = response.text, response.headers.get("content-type", "")
+        data: Any = None
+        if text.startswith(("data:", "event:", ":")) or "event-stream" in kind:
+            data = self._provider.assemble(list(_read_events(text)))
+        else:
+            try:
+                data = json.loads(text)
+            except (ValueError, RecursionError):  # the last where it is nested too deeply
+                if "json" in kind and response.status_code < HTTPStatus.BAD_REQUEST:
+                    raise TransientFault(f"{self.model.base_url} answered with a body that is not JSON") from None
+        return HttpAnswer(response.status_code, response.headers, text, data)
 
     def _raise_unreached(self, error: BaseException) -> None:
         """Raise what became of a request without an answer; a certificate does not get better by asking again."""
@@ -277,35 +295,22 @@ class Completions:
         cure = next((_CURES[type(each).__name__] for each in causes if type(each).__name__ in _CURES), "")
         raise TransientFault(text + cure) from None
 
-    def _parse(self, response: Any) -> Any:
-        """Return what a body holds, be it JSON or a stream of events; None if neither."""
-        text = response.text
-        if text.startswith(("data:", "event:", ":")) or "event-stream" in response.headers.get("content-type", ""):
-            return self._provider.assemble(list(_read_events(text)))
-        try:
-            return json.loads(text)
-        except (ValueError, RecursionError):  # the last where it is nested too deeply
-            if "json" in response.headers.get("content-type", "") and response.status_code < HTTPStatus.BAD_REQUEST:
-                raise TransientFault(f"{self.model.base_url} answered with a body that is not JSON") from None
-            return None
-
-    def _hint(self, answer: HttpAnswer) -> str:
-        """Return what the server cannot know: where the key comes from, and that the address may lack its end."""
+    def _refusal(self, answer: HttpAnswer) -> AgentFault:
+        """Return the fault of a refusal, with what the server cannot know: whence the key, and how addresses end."""
+        where, words, hint = self.model.base_url, received(answer.words), ""
+        if answer.status < HTTPStatus.BAD_REQUEST or answer.status == _HUNG_UP:
+            text = f"{where} answered with an error: {words}"
+            return TransientFault(text) if answer.status_behind in _PASSING else AgentFault(text)
         if about_key(answer.status, answer.text):
-            return f" {self.model.about_key()}"
-        if refuses(answer.text, "responses_only"):
-            return f" Write openai-responses:{self.model.name}."
-        if answer.status == HTTPStatus.NOT_FOUND and not mentions(answer.text, "model"):
-            return f" There is no {self.model.base_url}{self._provider.path}; addresses usually end in /v1."
-        if answer.status == HTTPStatus.NOT_FOUND:
-            return f" {self.model.base_url}/models lists the models that it has."
-        return ""
-
-    def _raise_if_too_long(self, answer: HttpAnswer) -> None:
-        result = too_long(answer.status, answer.text)
-        if result is not None:
-            what = f"the prompt is too long for model {self.model.name!r}: {received(answer.words)}"
-            raise ContextOverflow(what, limit=result.limit, asked=result.asked) from None
+            hint = f" {self.model.about_key()}"
+        elif refuses(answer.text, "responses_only"):
+            hint = f" Write openai-responses:{self.model.name}."
+        elif answer.status == HTTPStatus.NOT_FOUND:
+            address, missing = self._provider.address(self.model), not mentions(answer.text, "model")
+            hint = f" {address}/models lists the models that it has."
+            hint = f" There is no {address}{self._provider.path}{self._provider.missing_hint}." if missing else hint
+        stop = "." if hint and words and words[-1] not in ".!?" else ""
+        return RequestRefused(f"{where} answered {answer.status}: {words}{stop}{hint}", answer)
 
     def _adjust(self, answer: HttpAnswer) -> bool:
         """Leave out or rename what the model does not take; false if there is nothing of that kind (any more)."""
@@ -341,7 +346,7 @@ def load_client(model: ModelSpec, provider: Provider) -> Any:
     except ImportError as error:
         raise AgentError(
             f"model {model.name!r} needs the {provider.client!r} client, which is not installed: "
-            f"pip install 'pytest-ltm[{provider.extra}]' ({error})"
+            f"pip install 'pytest-ltm[{provider.client}]' ({error})"
         ) from error
 
 
@@ -375,13 +380,3 @@ def _read_events(text: str) -> Iterator[dict[str, Any]]:
             continue
         if isinstance(event, dict):
             yield event
-
-
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that the answer asks to wait, if it does so in seconds."""
-    for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
-        try:
-            return max(0.0, float(headers[name]) / unit)
-        except (KeyError, ValueError):
-            continue
-    return None

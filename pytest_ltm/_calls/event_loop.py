@@ -20,16 +20,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from pytest_ltm._calls.hub import (
-    SAYING,
-    OutOfTime,
-    call_in_own_thread,
-    own_thread,
-    runs_in_hub_thread,
-    set_call_limit,
-    throw_into,
-    woken_by,
-)
+from pytest_ltm._calls import hub
 from pytest_ltm._calls.time_limits import call_within, undisturbed
 from pytest_ltm._calls.trace_context import carry_into_loop
 from pytest_ltm._storage.clock import paused_since, process_pauses, stopwatch_seconds
@@ -137,12 +128,19 @@ class LoopShare:
 
         In the conversation's own thread where it has one. Must be called `outside_any_loop`.
         """
-        if own_thread() is not None:
-            return call_in_own_thread(partial(self.call, timeout, function, *arguments), timeout)
+        if hub.own_thread() is not None:
+            return hub.call_in_own_thread(partial(self.call, timeout, function, *arguments), timeout)
         threaded = self._threaded()
         if threaded is not None and self._is_async:
-            return self._await_in(threaded, partial(_begin, partial(function, *arguments)), timeout)
-        set_call_limit(timeout)
+
+            async def begin(context: Context) -> Any:
+                # In the loop's thread, with the context variables that earlier calls have set there.
+                with outside_any_loop():
+                    value = context.run(function, *arguments)
+                return value if isinstance(value, str) or not inspect.isawaitable(value) else await value
+
+            return self._await_in(threaded, begin, timeout)
+        hub.set_call_limit(timeout)
         with undisturbed():
             value = call_within(timeout, partial(function, *arguments))
         if isinstance(value, str) or not inspect.isawaitable(value):
@@ -159,10 +157,12 @@ class LoopShare:
             return self._await_in(threaded, lambda _: awaitable, timeout)
         loop = self._loop_here()
         late = None if timeout is None else timeout + 2 * GRACE
-        set_call_limit(late)
-        task = self._entered().run(loop.create_task, _limited(carry_into_loop(lambda: awaitable)(), timeout))
+        hub.set_call_limit(late)
+        context = copy_context()
+        context.run(_SHARE.set, self)
+        task = context.run(loop.create_task, _limited(carry_into_loop(lambda: awaitable)(), timeout))
         try:
-            with woken_by(lambda: loop.call_soon_threadsafe(bool)), undisturbed():
+            with hub.woken_by(lambda: loop.call_soon_threadsafe(bool)), undisturbed():
                 value, error = call_within(late, partial(loop.run_until_complete, task))
         except BaseException:
             task.cancel()
@@ -173,11 +173,11 @@ class LoopShare:
 
     def close(self) -> None:
         """Cancel what the agent left running, in the conversation's own thread; nothing happens the second time."""
-        if own_thread() is None:
+        if hub.own_thread() is None:
             self._close()
         elif self._own is not None or self.tasks:
-            with suppress(OutOfTime):
-                call_in_own_thread(self._close, 4 * GRACE)
+            with suppress(hub.OutOfTime):
+                hub.call_in_own_thread(self._close, 4 * GRACE)
 
     def _close(self) -> None:
         own, self._own = self._own, None
@@ -188,7 +188,7 @@ class LoopShare:
                 own.run_until_complete(own.shutdown_asyncgens())
             elif left:
                 self.run(_cancelled(left), timeout=2 * GRACE)
-        except (LoopLost, OutOfTime):  # who does not end by then is left
+        except (LoopLost, hub.OutOfTime):  # who does not end by then is left
             pass
         finally:
             _UNSTOPPABLE.extend(task for task in left if not task.done())
@@ -199,9 +199,9 @@ class LoopShare:
         self, threaded: ThreadedLoop, begin: Callable[[Context], Awaitable[Any]], timeout: float | None
     ) -> Any:
         context: Context = _HERE.__dict__.get("context") or copy_context()
-        context.run(SAYING.set, SAYING.get())  # the thread may be another by now
+        context.run(hub.SAYING.set, hub.SAYING.get())  # the thread may be another by now
         context.run(_SHARE.set, self)
-        set_call_limit(math.inf)  # the loop keeps the limit
+        hub.set_call_limit(math.inf)  # the loop keeps the limit
         _HERE.context = None  # if this fails somebody may still be in it
         with undisturbed():
             value, error = threaded.run(self, partial(begin, context), timeout, context)
@@ -209,11 +209,6 @@ class LoopShare:
         if error is not None:
             raise error
         return value
-
-    def _entered(self) -> Context:
-        context = copy_context()
-        context.run(_SHARE.set, self)
-        return context
 
     def _threaded(self) -> ThreadedLoop | None:
         if self._stays or not _threaded:
@@ -225,23 +220,15 @@ class LoopShare:
 
     def _loop_here(self) -> asyncio.AbstractEventLoop:
         """Return a loop that turns in this thread: its own, or that of all who wait here."""
-        if self._has_own or runs_in_hub_thread():  # a thread of one conversation ends with it
+        if self._has_own or hub.runs_in_hub_thread():  # a thread of one conversation ends with it
             if self._own is None or self._own.is_running():
                 self._own = _new_loop()
             return self._own
         loops: list[asyncio.AbstractEventLoop] = _HERE.__dict__.setdefault("loops", [])
         idle = [loop for loop in loops if not loop.is_running()]  # one that runs waits for what is called within it
         if not idle:
-            idle = [_new_loop()]
-            loops += idle
-        return idle[0]
-
-
-async def _begin(function: Callable[[], Any], context: Context) -> Any:
-    """Call a function in the loop's thread, with the context variables that earlier calls have set there."""
-    with outside_any_loop():
-        value = context.run(function)
-    return value if isinstance(value, str) or not inspect.isawaitable(value) else await value
+            loops.append(_new_loop())
+        return idle[0] if idle else loops[-1]
 
 
 _REPLACING = threading.Lock()
@@ -253,24 +240,20 @@ _HERE = threading.local()
 def _new_loop() -> asyncio.AbstractEventLoop:
     import asyncio  # here and below: most agents are not asynchronous, and it takes long to import
 
+    def make_task(loop: asyncio.AbstractEventLoop, coroutine: Any, **more: Any) -> asyncio.Task[Any]:
+        task = asyncio.Task(coroutine, loop=loop, **more)
+        # Whose task it is decides who is charged when it blocks the loop, and whose close() cancels it.
+        if share := _SHARE.get():
+            share.tasks.add(task)
+        return task
+
     loop = asyncio.new_event_loop()
-    loop.set_task_factory(_noted)
+    loop.set_task_factory(make_task)
     _LOOPS.add(loop)
     return loop
 
 
 _LOOPS: WeakSet[asyncio.AbstractEventLoop] = WeakSet()
-
-
-def _noted(loop: asyncio.AbstractEventLoop, coroutine: Any, **more: Any) -> asyncio.Task[Any]:
-    """Make a task, and note whose it is: a loop's task factory."""
-    import asyncio
-
-    task = asyncio.Task(coroutine, loop=loop, **more)
-    share = _SHARE.get()
-    if share is not None:
-        share.tasks.add(task)
-    return task
 
 
 # --- Where several conversations are played at once.
@@ -322,7 +305,8 @@ class ThreadedLoop:
         self.thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._calls: dict[Future[Any], LoopShare] = {}
-        self._turned, self._over, self._starting = True, threading.Event(), threading.Lock()
+        self._turned, self._over, self._starting = threading.Event(), threading.Event(), threading.Lock()
+        self._turned.set()
 
     def run(
         self, share: LoopShare, begin: Callable[[], Awaitable[Any]], timeout: float | None, context: Context
@@ -335,12 +319,11 @@ class ThreadedLoop:
         began, blocked = stopwatch_seconds(), share.blocked
         share.over_at = math.inf if timeout is None else began + timeout + 2 * GRACE
         # In a copy, because the loop's thread may enter the context before this one has left it.
-        future = context.copy().run(
-            asyncio.run_coroutine_threadsafe, self._limited(share, carry_into_loop(begin), timeout), loop
-        )
+        limited = _limited(carry_into_loop(begin)(), timeout, lambda: self.stalled - share.blocked)
+        future = context.copy().run(asyncio.run_coroutine_threadsafe, limited, loop)
         self._calls[future] = share
         try:
-            with woken_by(future.cancel):
+            with hub.woken_by(future.cancel):
                 result: tuple[Any, BaseException | None] = future.result()
                 return result
         except CancelledError:  # by whoever interrupts this thread, or gave up the loop
@@ -348,15 +331,12 @@ class ThreadedLoop:
                 raise LoopLost(
                     f"{self.lost} blocks the event loop of all async agents, and does not come back"
                 ) from None
-            raise OutOfTime from None
+            raise hub.OutOfTime from None
         finally:
             future.cancel()
             del self._calls[future]
             now = stopwatch_seconds()
             share.over_at, share.blocks = now + GRACE, share.blocked - blocked > max((now - began) / 2, BEAT)
-
-    async def _limited(self, share: LoopShare, begin: Callable[[], Awaitable[Any]], timeout: float | None) -> Any:
-        return await _limited(begin(), timeout, lambda: self.stalled - share.blocked)
 
     def close(self) -> None:
         """Cancel what is left, and end the threads."""
@@ -399,14 +379,11 @@ class ThreadedLoop:
         while not self._over.wait(BEAT):
             now, before = stopwatch_seconds(), seen
             seen = now
-            if self._turned:
-                self._turned = False
-                loop.call_soon_threadsafe(self._note_turn)
+            if self._turned.is_set():
+                self._turned.clear()
+                loop.call_soon_threadsafe(self._turned.set)
             else:
                 self._blame(loop, now, now - before)
-
-    def _note_turn(self) -> None:
-        self._turned = True
 
     def _blame(self, loop: asyncio.AbstractEventLoop, now: float, seconds: float) -> None:
         """The loop does not turn: charge the one that keeps it, and interrupt it beyond its limit."""
@@ -429,7 +406,7 @@ class ThreadedLoop:
             for future in list(self._calls):
                 future.cancel()
         elif now > over_at and self.thread is not None:
-            throw_into(self.thread, OutOfTime)
+            hub.throw_into(self.thread, hub.OutOfTime)
 
 
 async def _limited(
@@ -453,7 +430,7 @@ async def _limited(
                 break
     finally:
         await _cancelled({task})
-    raise OutOfTime
+    raise hub.OutOfTime
 
 
 async def _outcome(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | None]:

@@ -15,11 +15,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pytest_ltm._calls.event_loop import LoopLost, LoopShare, lost_by, outside_any_loop
 from pytest_ltm._calls.hub import OutOfTime, own_thread, runs_in_hub_thread
-from pytest_ltm._calls.retry import broken_off
+from pytest_ltm._calls.retry import Retries, broken_off
 from pytest_ltm._calls.time_limits import FORK_MESSAGE, copied, end_copy
 from pytest_ltm._model.agent import Mishap, Reply, Usage
 from pytest_ltm._storage.errors import AgentFault, LtmError, describe_error, text_of
@@ -28,7 +29,7 @@ from pytest_ltm._storage.secrets import redact_secrets
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pytest_ltm._calls.retry import Failed, Retries
+    from pytest_ltm._calls.retry import Failed
 
 
 # Keys and attributes under which libraries return what a model said, the surest first.
@@ -56,27 +57,20 @@ def path_to_text(given: object, depth: int = DEPTH) -> str:
     if isinstance(given, (list, tuple)) and given and depth:
         inner = path_to_text(given[-1], depth - 1)
         return "[-1]" * (isinstance(given[-1], str) or bool(inner)) + inner
-    names = [name for name in NAMES if _holds(given, name)]
-    if isinstance(given, Mapping) and not names and len(given) == 1:
-        names = [name for name in given if isinstance(name, str)]
+    is_mapping = isinstance(given, Mapping)
+    held: Any = given if is_mapping else getattr(given, "__dict__", ())
+    names = [name for name in NAMES if name in held]
+    if is_mapping and not names and len(held) == 1:
+        names = [name for name in held if isinstance(name, str)]
     for name in names:
-        value = _item(given, name)
+        try:
+            value = held[name] if is_mapping else getattr(given, name)
+        except Exception:  # noqa: BLE001, S112 - an error message must not fail on what it reports
+            continue
         inner = path_to_text(value, depth - 1) if depth and not isinstance(value, str) else ""
         if inner or isinstance(value, str):
-            return (f"[{name!r}]" if isinstance(given, Mapping) else f".{name}") + inner
+            return (f"[{name!r}]" if is_mapping else f".{name}") + inner
     return ""
-
-
-def _holds(given: object, name: str) -> bool:
-    return name in given if isinstance(given, Mapping) else name in getattr(given, "__dict__", ())
-
-
-def _item(given: Any, name: str) -> object:
-    """Return a key's value or an attribute; of an attribute that raises, nothing."""
-    try:
-        return given[name] if isinstance(given, Mapping) else getattr(given, name)
-    except Exception:  # noqa: BLE001 - an error message must not fail on what it reports
-        return None
 
 
 # For pytest: who reads of an agent's exception wants the agent's frames, not these.
@@ -84,6 +78,9 @@ __tracebackhide__ = True
 
 T = TypeVar("T")
 E = TypeVar("E", bound=LtmError)
+
+# Of callers that never make another attempt, so nobody waits for what it draws.
+_RNG = Random(0)
 
 
 class ForeignCaller(Generic[E]):
@@ -115,7 +112,7 @@ class ForeignCaller(Generic[E]):
         self.who, self.timeout = who, timeout
         self._error, self._fatal, self._count = error, fatal, count
         self._failing, self._restorable, self._placed = failing, restorable, placed
-        self._retries = retries if retries is not None and retries.most else None
+        self._retries = retries or Retries(most=0, rng=_RNG)
         self._retried = retried
         self._loop = LoopShare(who, callee)
         self.lost: Usage | None = None
@@ -142,7 +139,7 @@ class ForeignCaller(Generic[E]):
     @property
     def persists(self) -> bool:
         """Whether `persist` makes another attempt at all."""
-        return self._retries is not None
+        return self._retries.most > 0
 
     def persist(
         self,
@@ -162,28 +159,24 @@ class ForeignCaller(Generic[E]):
         self.lost, failures = None, list["Failed"]()
 
         def raised(error: BaseException) -> None:
-            if isinstance(error, LtmError):
-                self.note_wasted_usage(self._wasted(error, sent, used))
+            if not isinstance(error, LtmError):
+                return
+            known = used() if error.usage is None else self.complete_usage(error.usage, sent, "")
+            if known is not None and (known.total or error.usage is not None):
+                self.lost = known + self.lost
+            elif error.interrupted or error.refused or broken_off(error):
+                # Nobody reports it, and the other side may have taken the message: a bill is estimated, never 0.
+                self.lost = Usage(input_tokens=self._count(sent), estimated=True) + self.lost
 
         def failed(failure: Failed) -> None:
             failures.append(failure)
             self._retried(failure)
 
         try:
-            if self._retries is not None:
-                return self._retries.run(attempt, anew=anew, failed=failed, ready=ready, raised=raised)
-            return attempt()
+            return self._retries.run(attempt, anew=anew, failed=failed, ready=ready, raised=raised)
         except LtmError as error:
-            if self._retries is None:
-                raised(error)
-            else:
-                error.args = (f"{error}{self._retries.history(failures, error)}",)
+            error.args = (f"{error}{self._retries.history(failures, error)}",)
             raise
-
-    def note_wasted_usage(self, usage: Usage | None) -> None:
-        """Note what was used and came to nothing."""
-        if usage is not None:
-            self.lost = usage + self.lost
 
     def complete_usage(self, usage: Usage, sent: str, text: str) -> Usage:
         """Return a usage with estimates in place of what it says is not known."""
@@ -200,17 +193,6 @@ class ForeignCaller(Generic[E]):
         error = self._error(f"{self.who} {text}")
         error.refused = True
         return error
-
-    def _wasted(self, error: LtmError, sent: str, used: Callable[[], Usage | None]) -> Usage | None:
-        """Return what a failed attempt used: as reported, else estimated where it may have been taken."""
-        if error.usage is not None:
-            return self.complete_usage(error.usage, sent, "")
-        known = used()
-        if known is not None and known.total:
-            return known
-        if error.interrupted or error.refused or broken_off(error):
-            return Usage(input_tokens=self._count(sent), estimated=True)
-        return None
 
     @contextmanager
     def _translating(self, doing: str) -> Iterator[None]:
@@ -235,7 +217,9 @@ class ForeignCaller(Generic[E]):
             raise own from fault
         except BaseException as error:
             self._pass_on(error)
-            place = _place(error) if self._placed else ""
+            frames = traceback.extract_tb(error.__traceback__) if self._placed else []
+            is_foreign = bool(frames) and not frames[-1].filename.startswith(_OURS)
+            place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if is_foreign else ""
             raise self._made(f"{self.who} {doing}: {describe_error(error)}{place}{_cure(error)}") from error
         finally:
             end_copy(process)
@@ -271,28 +255,20 @@ UNBLOCK = (
 _OURS = str(Path(__file__).parents[1])
 
 
-def _place(error: BaseException) -> str:
-    """Return where foreign code raised, ` (bot.py:12)`; "" if the plugin did."""
-    frames = traceback.extract_tb(error.__traceback__)
-    if not frames or frames[-1].filename.startswith(_OURS):
-        return ""
-    return f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})"
-
-
 def _cure(error: BaseException) -> str:
     """Return the way out of an error that comes of where code is called; else ""."""
     text = text_of(error) if isinstance(error, (RuntimeError, ValueError)) else ""
     # Code that only the main thread can run, such as signal handlers.
     if "main thread" in text and (runs_in_hub_thread() or own_thread() is not None):
         return ". Say main_thread = True on the agent: its conversations are then played alone, there"
-    if any(sign in text for sign in _OTHER_LOOP) and (who := lost_by()):
+    if not any(sign in text for sign in _OTHER_LOOP):
+        return ""
+    if who := lost_by():
         return f". {who} has blocked the event loop for good to which this belongs"
-    if any(sign in text for sign in _OTHER_LOOP):
-        return (
-            f". A loop is run within the call, and what it shares with other conversations belongs to another. "
-            f"{_awaitable(error)}: async agents share one loop; or give --ltm-concurrency=1"
-        )
-    return ""
+    return (
+        f". A loop is run within the call, and what it shares with other conversations belongs to another. "
+        f"{_awaitable(error)}: async agents share one loop; or give --ltm-concurrency=1"
+    )
 
 
 _OTHER_LOOP = ("different event loop", "different loop", "Event loop is closed")
@@ -341,15 +317,13 @@ def check_reply(given: object, refuse: Callable[[str], LtmError]) -> Reply:
     except LtmError as error:
         error.usage = usage
         raise
+    # No reply is refused for what it wrongly reports of mishaps.
+    reported: Any = given.mishaps
+    mishaps = reported if isinstance(reported, tuple) else ()
     return Reply(
         text, usage, None if cost is None else float(cost), given.hypothetical is True, word_of(given.finish_reason),
-        word_of(given.thoughts), mishaps_of(given.mishaps),
+        word_of(given.thoughts), tuple(one for one in mishaps if isinstance(one, Mishap)),
     )  # fmt: skip
-
-
-def mishaps_of(given: object) -> tuple[Mishap, ...]:
-    """Return what a reply reports that went wrong; anything else is left out."""
-    return tuple(each for each in given if isinstance(each, Mishap)) if isinstance(given, tuple) else ()
 
 
 def word_of(given: object) -> str:

@@ -352,7 +352,12 @@ class OwnThread:
     def begin(self) -> _Serving:
         """Return the thread, started if it was not; RuntimeError where the system has no room for another one."""
         if self._serving is None:
-            self._serving = self._started()
+            self._said, self._wake = CapturedOutput(), threading.Event()
+            context = self.context.copy()
+            context.run(WAKE.set, self._wake)
+            serving = _Serving(self._said, context)
+            serving.start()
+            self._serving = serving  # only now: a thread that could not be started is none
         return self._serving
 
     def hand_over(self, request: HubRequest) -> None:
@@ -366,9 +371,7 @@ class OwnThread:
     def replace_thread(self, request: HubRequest) -> None:
         """Leave the thread to itself, which did not come back, and take another one."""
         self.release()
-        request.start()
-        self._serving = self._started()
-        self._serving.requests.put(request)
+        self.hand_over(request)
 
     def interrupt(self, request: HubRequest, kind: type[BaseException] = OutOfTime) -> None:
         """Raise it in the middle of a request."""
@@ -386,14 +389,6 @@ class OwnThread:
         if serving is not None:
             serving.is_left = True
             serving.requests.put(None)
-
-    def _started(self) -> _Serving:
-        self._said, self._wake = CapturedOutput(), threading.Event()
-        context = self.context.copy()
-        context.run(WAKE.set, self._wake)
-        serving = _Serving(self._said, context)
-        serving.start()
-        return serving
 
 
 # --- The hub, in the main greenlet.
@@ -444,22 +439,25 @@ class Hub:
 
     def step(self) -> None:
         """Wait until a request is answered or its time is over, and let its conversation go on."""
-        while self._deadlines and not self._is_current(self._deadlines[0]):
+        while self._deadlines:
+            at, _, first = self._deadlines[0]
+            if first.at == at and first in self._waiting:
+                break
+            # Its limit was changed after this entry was made, and a heap cannot alter an entry in its middle.
             self._look(heapq.heappop(self._deadlines)[2])
         limit = max(self._deadlines[0][0] - stopwatch_seconds(), 0.0) if self._deadlines else None
         try:
             request = self._answers.get(timeout=limit)
         except Empty:
             request = heapq.heappop(self._deadlines)[2]
-            if not self._is_over(request):
-                self._look(request)
-                return
+            goes_on = self._is_over(request)
         else:
             if request is None:
                 return
-            if not request.ended:  # it has other limits now
-                self._look(request)
-                return
+            goes_on = bool(request.ended)  # else it has other limits now
+        if not goes_on:
+            self._look(request)
+            return
         green = self._waiting.pop(request, None)
         if green is not None:
             green.switch()
@@ -546,10 +544,6 @@ class Hub:
     def _look(self, request: HubRequest) -> None:
         if request.at is not None and request in self._waiting:
             heapq.heappush(self._deadlines, (request.at, next(self._numbers), request))
-
-    def _is_current(self, deadline: tuple[float, int, HubRequest]) -> bool:
-        at, _, request = deadline
-        return request.at == at and request in self._waiting
 
     def _is_over(self, request: HubRequest) -> bool:
         """Whether its conversation goes on, now that its time is over; else it has been interrupted."""

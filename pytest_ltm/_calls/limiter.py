@@ -11,7 +11,7 @@ import threading
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from msgspec import Struct
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+T = TypeVar("T")
 
 # Requests at a time before anything is known.
 INITIAL_CONCURRENT_REQUESTS = 8.0
@@ -132,10 +133,10 @@ class Unshared:
     """A value of this process alone, for agents that are used outside a run."""
 
     def __init__(self) -> None:
-        self._value: dict[str, Any] = {}
+        self._value: State = {}
         self._lock = threading.Lock()
 
-    def change(self, alter: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
+    def change(self, alter: Callable[[State], State]) -> State:
         """Replace the value by what `alter` makes of it, and return that."""
         with self._lock:
             self._value = alter(deepcopy(self._value))
@@ -146,12 +147,14 @@ class Unshared:
 Value: TypeAlias = Shared | Unshared
 
 
-class _Sharing(Struct):
+class Sharing(Struct):
+    """Where the state of endpoints is kept, and the run's limit for one reply in seconds (None: there is none)."""
+
     folder: Path | None = None
     reply_timeout: float | None = None
 
 
-_SHARING = _Sharing()
+SHARING = Sharing()
 _OWN: dict[str, Unshared] = {}
 
 
@@ -161,20 +164,15 @@ def share_limits(folder: Path | None, *, reply_timeout: float | None = None) -> 
     None: each process keeps its own. `reply_timeout` (seconds, None: no limit) is that of the run. Nothing is written
     before a model is asked.
     """
-    _SHARING.folder, _SHARING.reply_timeout = folder, reply_timeout
-
-
-def reply_timeout() -> float | None:
-    """Return the run's limit for one reply, in seconds; None: there is none."""
-    return _SHARING.reply_timeout
+    SHARING.folder, SHARING.reply_timeout = folder, reply_timeout
 
 
 def value_of(endpoint: str) -> Value:
     """Return what keeps the state of an endpoint, the same one for equal names."""
-    if _SHARING.folder is None:
+    if SHARING.folder is None:
         return _OWN.setdefault(endpoint, Unshared())
     slug = re.sub(r"[^A-Za-z0-9]+", "-", endpoint.partition("://")[2] or endpoint).strip("-")[:60]
-    return Shared(_SHARING.folder / f"{slug}-{hashlib.sha256(endpoint.encode()).hexdigest()[:8]}.json")
+    return Shared(SHARING.folder / f"{slug}-{hashlib.sha256(endpoint.encode()).hexdigest()[:8]}.json")
 
 
 class RateLimitSlot:
@@ -189,15 +187,16 @@ class RateLimitSlot:
 
     def note_refusal(self, retry_after: float | None) -> None:
         """The endpoint asks for less, and perhaps for a pause of so many seconds."""
-        self._limiter.count_refusal(self._ticket, retry_after)
+        spread = self._limiter.rng.random()
+        # The time is that of the change: who got a place while this waited for the lock came before it.
+        self._limiter.change(lambda state: back_off(state, self._ticket, stopwatch_seconds(), retry_after, spread))
 
 
 class Limiter:
     """Hands out turns at one endpoint; `lease` is the seconds that a request can take (None: nobody knows)."""
 
     def __init__(self, endpoint: str, *, value: Value, rng: random.Random, lease: float | None = None) -> None:
-        self.endpoint = endpoint
-        self._value, self._rng = value, rng
+        self.endpoint, self.rng, self._value = endpoint, rng, value
         self._lease = (_UNLIMITED_LEASE if lease is None else lease) + _MARGIN
 
     @contextmanager
@@ -207,29 +206,32 @@ class Limiter:
         Raises TransientFault if none comes within `longest` seconds, AgentFault if the endpoint itself asked for more.
         """
         ticket = Ticket(f"{os.getpid()}.{next(_NUMBERS)}", platform.node(), os.getpid(), self._lease)
+
+        def ask(state: State) -> float:
+            return take_place(state, ticket, stopwatch_seconds(), _is_process_alive)
+
         try:
             end = stopwatch_seconds() + longest
-            while (wait := self._ask(ticket)) > 0:
+            while (wait := self.change(ask)) > 0:
+                if wait > longest:
+                    far = f"{self.endpoint} asks to wait {wait:.0f} s, and a request waits {longest:g} s at most"
+                    raise AgentFault(far)
                 if stopwatch_seconds() + wait > end:
-                    raise self._late(wait, longest)
+                    late = f"no turn at {self.endpoint} within {longest:g} s: others were before"
+                    raise TransientFault(late, retry_after=wait)
                 # Spread, so that those who waited for the same moment do not all come in it.
-                sleep_interruptibly(wait + self._rng.uniform(0, min(1.0, 0.1 * wait + POLL_SECONDS / 2)))
+                sleep_interruptibly(wait + self.rng.uniform(0, min(1.0, 0.1 * wait + POLL_SECONDS / 2)))
             yield RateLimitSlot(self, ticket)
         finally:
             self.change(partial(give_place_back, ticket=ticket))
 
-    def count_refusal(self, ticket: Ticket, retry_after: float | None) -> None:
-        """Note a refusal."""
-        spread = self._rng.random()
-        # The time is that of the change: who got a place while this waited for the lock came before it.
-        self.change(lambda state: back_off(state, ticket, stopwatch_seconds(), retry_after, spread))
+    def change(self, note: Callable[[State], T]) -> T:
+        """Change the endpoint's state, and return what `note` does; a state that cannot be read is learned anew."""
+        noted: list[T] = []  # whatever keeps the state hands back only that
 
-    def change(self, note: Callable[[dict[str, Any]], object]) -> None:
-        """Change the endpoint's state; one that cannot be read is learned anew."""
-
-        def alter(state: dict[str, Any]) -> dict[str, Any]:
+        def alter(state: State) -> State:
             state["endpoint"] = self.endpoint
-            note(state)
+            noted.append(note(state))
             return state
 
         try:
@@ -240,20 +242,7 @@ class Limiter:
             with suppress(FileNotFoundError):
                 self._value.path.unlink()
             self._value.change(alter)
-
-    def _ask(self, ticket: Ticket) -> float:
-        waits: list[float] = []
-
-        def ask(state: dict[str, Any]) -> None:
-            waits.append(take_place(state, ticket, stopwatch_seconds(), _is_process_alive))
-
-        self.change(ask)
-        return waits[-1]
-
-    def _late(self, wait: float, longest: float) -> AgentFault:
-        if wait > longest:
-            return AgentFault(f"{self.endpoint} asks to wait {wait:.0f} s, and a request waits {longest:g} s at most")
-        return TransientFault(f"no turn at {self.endpoint} within {longest:g} s: others were before", retry_after=wait)
+        return noted[-1]
 
 
 def _is_process_alive(host: str, pid: int) -> bool:
@@ -262,8 +251,6 @@ def _is_process_alive(host: str, pid: int) -> bool:
         return True
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
+    except OSError as error:
+        return not isinstance(error, ProcessLookupError)  # a process of another user cannot be asked, so it is there
     return True

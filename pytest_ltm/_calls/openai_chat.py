@@ -5,31 +5,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
-from pytest_ltm._calls.chat_model import ENDPOINTS
 from pytest_ltm._calls.chat_responses import ModelResponse, ToolCall, Used, read_count, received, response_of
+from pytest_ltm._calls.providers import Provider
 from pytest_ltm._storage.errors import AgentFault, TransientFault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from pytest_ltm._calls.chat_model import ModelSpec, ServiceEndpoint
+    from pytest_ltm._calls.chat_model import ModelSpec
     from pytest_ltm._calls.completions import Message
 
 
-class OpenAi:
+class OpenAi(Provider):
     """`openai:MODEL`, through the `openai` client."""
 
-    name: ClassVar[str] = "openai"
-    extra: ClassVar[str] = "openai"
-    client: ClassVar[str] = "openai"
-    default_address: ClassVar[ServiceEndpoint] = ENDPOINTS["openai"]
-    address_env: ClassVar[str] = "OPENAI_BASE_URL"
-    takes_images: ClassVar[bool] = True
-    gives_vectors: ClassVar[bool] = True
-    model_prefixes: ClassVar[tuple[str, ...]] = ("gpt-", "chatgpt-", "o1", "o3", "o4")
-    path: ClassVar[str] = "/chat/completions"
+    name = client = "openai"
+    path = "/chat/completions"
     lengths: ClassVar[tuple[str, ...]] = ("max_tokens", "max_completion_tokens")
     """The names of the limit of a reply, of which a server may know only one."""
+    address_env = "OPENAI_BASE_URL"
+    takes_images = gives_vectors = True
+    model_prefixes: ClassVar[tuple[str, ...]] = ("gpt-", "chatgpt-", "o1", "o3", "o4")
+    missing_hint = "; addresses usually end in /v1"
 
     def connect(self, model: ModelSpec, library: Any, options: Mapping[str, Any]) -> Any:
         """Return a client."""
@@ -75,10 +72,20 @@ class OpenAi:
         text, thoughts = split_parts(message.get("content"))
         said = [message.get(name) for name in ("reasoning_content", "reasoning", "thinking")]
         thoughts = thoughts or next((each for each in said if isinstance(each, str) and each), "")
+        called = message.get("tool_calls")
+        functions = [
+            (received(call.get("id")) or f"call_{number}", call["function"])  # some servers give calls no id
+            for number, call in enumerate(called if isinstance(called, list) else ())
+            if isinstance(call, dict) and isinstance(call.get("function"), dict)
+        ]
+        calls = [
+            ToolCall(known, received(function["name"]), received(function.get("arguments")))
+            for known, function in functions
+            if isinstance(function.get("name"), str)
+        ]
         return response_of(
             model, message.get("refusal") if text is None else text, self.used(answer),
-            finish_reason=choice.get("finish_reason"), thoughts=thoughts, calls=tuple(_read_calls(message)),
-            offered=tools,
+            finish_reason=choice.get("finish_reason"), thoughts=thoughts, calls=calls, offered=tools,
         )  # fmt: skip
 
     def used(self, answer: Mapping[str, Any]) -> Used:
@@ -128,15 +135,6 @@ def split_parts(content: Any) -> tuple[Any, str]:
     texts = [part["text"] for part in parts if part.get("type") == "text" and isinstance(part.get("text"), str)]
     thoughts = [split_parts(part.get("thinking"))[0] for part in parts if part.get("type") == "thinking"]
     return "".join(texts) if texts else None, "".join(each for each in thoughts if isinstance(each, str))
-
-
-def _read_calls(message: Mapping[str, Any]) -> Iterator[ToolCall]:
-    calls = message.get("tool_calls")
-    for number, call in enumerate(calls if isinstance(calls, list) else ()):
-        function = call.get("function") if isinstance(call, dict) else None
-        if isinstance(function, dict) and isinstance(name := function.get("name"), str):
-            known = received(call.get("id")) or f"call_{number}"
-            yield ToolCall(known, received(name), received(function.get("arguments")))
 
 
 def _extend_calls(calls: dict[int, dict[str, Any]], parts: Sequence[Any]) -> None:

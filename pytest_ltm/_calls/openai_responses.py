@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._calls.chat_responses import ModelResponse, ToolCall, Used, read_count, received, response_of
 from pytest_ltm._calls.openai_chat import OpenAi, no_answer
@@ -18,12 +18,11 @@ if TYPE_CHECKING:
 class OpenAiResponses(OpenAi):
     """`openai-responses:MODEL`, through the `openai` client."""
 
-    name: ClassVar[str] = "openai-responses"
-    takes_images: ClassVar[bool] = False
-    gives_vectors: ClassVar[bool] = False
-    model_prefixes: ClassVar[tuple[str, ...]] = ()
-    path: ClassVar[str] = "/responses"
-    lengths: ClassVar[tuple[str, ...]] = ("max_output_tokens",)
+    name = "openai-responses"
+    path = "/responses"
+    lengths = ("max_output_tokens",)
+    takes_images = gives_vectors = False
+    model_prefixes = ()
 
     def parameters(self, model: ModelSpec) -> dict[str, Any]:
         """Return the fields of every request beside model and messages."""
@@ -53,7 +52,13 @@ class OpenAiResponses(OpenAi):
         if not isinstance(output, list):
             raise no_answer(answer, model, "the output of a response")
         items = [item for item in output if isinstance(item, dict)]
-        parts = [(item.get("type"), part) for item in items for part in _parts(item)]
+        held = [(item.get("type"), item.get(name)) for item in items for name in ("content", "summary")]
+        parts = [
+            (kind, part)
+            for kind, listed in held
+            for part in (listed if isinstance(listed, list) else ())
+            if isinstance(part, dict)
+        ]
         texts = [part.get("text", part.get("refusal")) for kind, part in parts if kind == "message"]
         thoughts = [part.get("text") for kind, part in parts if kind == "reasoning"]
         calls = [
@@ -86,12 +91,6 @@ class OpenAiResponses(OpenAi):
             if event.get("type") == "error":
                 return {"error": dict(event)}
         raise TransientFault("the stream of an answer broke off")
-
-
-def _parts(item: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    for name in ("content", "summary"):
-        parts = item.get(name)
-        yield from (part for part in parts if isinstance(part, dict)) if isinstance(parts, list) else ()
 
 
 def _items(message: Message) -> Iterator[dict[str, Any]]:

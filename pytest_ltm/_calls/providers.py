@@ -15,9 +15,9 @@ from contextlib import nullcontext, suppress
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
-from pytest_ltm._calls.chat_model import ModelSpec, read_model_spec
+from pytest_ltm._calls.chat_model import ENDPOINTS, ModelSpec, read_model_spec
 from pytest_ltm._calls.chat_responses import ModelResponse, Used, received
 from pytest_ltm._calls.specs import Spec
 from pytest_ltm._storage.clock import sleep_interruptibly
@@ -107,47 +107,35 @@ def split_command(command: str) -> list[str]:
 
 
 class Provider(Protocol):
-    """How the models of one kind of service are asked."""
+    """How the models of one kind of service are asked: a base class, of which a kind says what differs."""
 
-    @property
-    def name(self) -> str:
-        """The kind of its specs: `openai`."""
-
-    @property
-    def extra(self) -> str:
-        """The extra of this package that brings the client."""
-
-    @property
-    def client(self) -> str:
-        """The module of the official client."""
+    name: ClassVar[str]
+    """The kind of its specs: `openai`."""
+    client: ClassVar[str]
+    """The module of the official client, which is also the name of the extra that brings it, and of its endpoint."""
+    path: ClassVar[str]
+    """Where requests go, below the address."""
+    lengths: ClassVar[tuple[str, ...]]
+    """The names of the field that limits a reply: the usual one, and one for those who refuse that."""
+    address_env: ClassVar[str] = ""
+    """The environment variable that may name another address in its place; "": none."""
+    takes_images: ClassVar[bool] = False
+    """Whether a message may hold photos."""
+    gives_vectors: ClassVar[bool] = False
+    """Whether it has models that make embeddings."""
+    model_prefixes: ClassVar[tuple[str, ...]] = ()
+    """How the names of its models begin."""
+    missing_hint: ClassVar[str] = ""
+    """What to add where nothing is found at the address."""
 
     @property
     def default_address(self) -> ServiceEndpoint:
         """Where its models are if a spec does not say."""
+        return ENDPOINTS[self.client]
 
-    @property
-    def address_env(self) -> str:
-        """The environment variable that may name another address in its place; "": none."""
-
-    @property
-    def takes_images(self) -> bool:
-        """Whether a message may hold photos."""
-
-    @property
-    def gives_vectors(self) -> bool:
-        """Whether it has models that make embeddings."""
-
-    @property
-    def model_prefixes(self) -> tuple[str, ...]:
-        """How the names of its models begin."""
-
-    @property
-    def path(self) -> str:
-        """Where requests go, below the address."""
-
-    @property
-    def lengths(self) -> tuple[str, ...]:
-        """The names of the field that limits a reply: the usual one, and one for those who refuse that."""
+    def address(self, model: ModelSpec) -> str:
+        """Return the address below which its paths are."""
+        return model.base_url
 
     def connect(self, model: ModelSpec, library: Any, options: Mapping[str, Any]) -> Any:
         """Return a client, made with these options."""
@@ -228,11 +216,9 @@ def read_model(
     fields = Field({}, f"{role} {spec.head!r}") if parameters is None else parameters
     provider = provider_of(spec.kind)
     try:
-        model, others = read_model_spec(
-            spec, fields, provider.default_address, address_env=provider.address_env, also=also
-        )
+        model, others = read_model_spec(spec, fields, provider, also)
         if ready:
-            check_ready(model)
+            check_ready(model, provider.client)
     except AgentError as fault:
         words = str(fault)
         where = f"{role} {spec.head!r}"
@@ -240,16 +226,10 @@ def read_model(
     return model, others
 
 
-def check_ready(model: ModelSpec) -> None:
+def check_ready(model: ModelSpec, client: str) -> None:
     """Raise the AgentError of a missing client or key before the run instead of in it."""
-    if model.provider == COMMAND:
-        return
-    provider = provider_of(model.provider)
-    if find_spec(provider.client) is None:
-        raise AgentError(
-            f"it needs the {provider.client!r} client, which is not installed: "
-            f"pip install 'pytest-ltm[{provider.extra}]'"
-        )
+    if find_spec(client) is None:
+        raise AgentError(f"it needs the {client!r} client, which is not installed: pip install 'pytest-ltm[{client}]'")
     model.key()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from datetime import timedelta
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -68,7 +69,11 @@ def classify_failure(error: BaseException, *, now: datetime) -> Trouble | None:
             return one.passing
         parts = _safe_getattr(one, "exceptions")
         if isinstance(parts, tuple) and parts:
-            return _of_all([classify_failure(part, now=now) for part in parts])
+            troubles = [classify_failure(part, now=now) for part in parts]
+            known = [trouble for trouble in troubles if trouble is not None]
+            asked = [trouble.retry_after for trouble in known if trouble.retry_after is not None]
+            untaken = all(trouble.untaken for trouble in known)
+            return Trouble(untaken, max(asked, default=None)) if len(known) == len(parts) else None
         if isinstance(one, TransientFault):
             return Trouble(untaken=True, retry_after=_finite_seconds(one.retry_after))
         status = _http_status(one)
@@ -100,21 +105,9 @@ def _cause_chain(error: BaseException) -> Iterator[BaseException]:
         if one is None or not (isinstance(one, Exception) or _safe_getattr(one, "exceptions")):
             return
         yield one
-        one = one.__cause__ or _wrapped_cause(one)
-
-
-def _wrapped_cause(error: BaseException) -> BaseException | None:
-    """Return what urllib, urllib3 and requests hold in place of a cause."""
-    held = (_safe_getattr(error, "reason"), *error.args[:1])
-    return next((one for one in held if isinstance(one, BaseException)), None)
-
-
-def _of_all(parts: list[Trouble | None]) -> Trouble | None:
-    matching_parts = [part for part in parts if part is not None]
-    if len(matching_parts) < len(parts):
-        return None
-    asked = [part.retry_after for part in matching_parts if part.retry_after is not None]
-    return Trouble(all(part.untaken for part in matching_parts), max(asked, default=None))
+        # urllib, urllib3 and requests hold what happened in place of a cause
+        held = (one.__cause__, _safe_getattr(one, "reason"), *one.args[:1])
+        one = next((cause for cause in held if isinstance(cause, BaseException)), None)
 
 
 def _by_kind(error: BaseException) -> Trouble | None:
@@ -127,7 +120,12 @@ def _by_kind(error: BaseException) -> Trouble | None:
 
 
 def _by_status(error: BaseException, status: int, now: datetime) -> Trouble | None:
-    headers = _response_headers(error)
+    headers: dict[str, str] = {}
+    for holder in (_safe_getattr(error, "response"), error):
+        if not headers:
+            with suppress(TypeError, ValueError):
+                pairs = dict(_safe_getattr(holder, "headers") or {})
+                headers = {str(name).lower(): str(value).strip() for name, value in pairs.items()}
     said = headers.get("x-should-retry", "")
     passing = status in PASSING or (500 <= status <= 599 and status not in _HOPELESS)
     if said == "false" or (not passing and said != "true") or _safe_getattr(error, "code") == "insufficient_quota":
@@ -143,17 +141,6 @@ def _http_status(error: BaseException) -> int | None:
         if isinstance(status, int) and not isinstance(status, bool) and 100 <= status <= 599:
             return int(status)
     return None
-
-
-def _response_headers(error: BaseException) -> dict[str, str]:
-    for holder in (_safe_getattr(error, "response"), error):
-        try:
-            pairs = dict(_safe_getattr(holder, "headers") or {})
-        except (TypeError, ValueError):
-            continue
-        if pairs:
-            return {str(name).lower(): str(value).strip() for name, value in pairs.items()}
-    return {}
 
 
 def _retry_after(headers: dict[str, str], now: datetime) -> float | None:

@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
 
-_BOOLEANS = {"true": True, "false": False}
-
-
 class Spec(Struct, frozen=True):
     """What a text names. No value of its query is ever shown: one might be a key, by mistake."""
 
@@ -57,7 +54,7 @@ class Spec(Struct, frozen=True):
             held, key = (values.setdefault(group, {}), member) if dot else (values, name)
             if key in held:
                 raise AgentError(f"{where}: {name!r} is given twice.")
-            held[key] = text if name in texts else _BOOLEANS.get(text, number_or_text(text))
+            held[key] = text if name in texts else {"true": True, "false": False}.get(text, number_or_text(text))
         return {name: Field(value, where, name) for name, value in values.items()}
 
     def merged(

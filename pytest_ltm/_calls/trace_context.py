@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,28 +17,19 @@ _TRACEPARENT: ContextVar[str] = ContextVar("_TRACEPARENT", default="")
 @contextmanager
 def carry_trace(traceparent: str) -> Iterator[None]:
     """Have what is called within carry a trace: requests of ours in a header, spans of this process as their parent."""
-    before = _TRACEPARENT.get()
-    _TRACEPARENT.set(traceparent)
-    try:
-        with _parent_of_spans(traceparent):
-            yield
-    finally:
-        _TRACEPARENT.set(before)
-
-
-@contextmanager
-def _parent_of_spans(traceparent: str) -> Iterator[None]:
-    try:
+    attached, before = None, _TRACEPARENT.get()
+    with suppress(ImportError):  # without it nobody in this process sends spans
         from opentelemetry import context
         from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
-    except ImportError:  # then nobody in this process sends spans
-        yield
-        return
-    attached = context.attach(TraceContextTextMapPropagator().extract({"traceparent": traceparent}))
+
+        attached = context.attach(TraceContextTextMapPropagator().extract({"traceparent": traceparent}))
+    _TRACEPARENT.set(traceparent)
     try:
         yield
     finally:
-        context.detach(attached)
+        _TRACEPARENT.set(before)
+        if attached is not None:
+            context.detach(attached)
 
 
 def carry_over(call: Callable[[], T]) -> Callable[[], T]:

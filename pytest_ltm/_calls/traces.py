@@ -12,6 +12,7 @@ import zlib
 from ast import literal_eval
 from base64 import b64decode
 from bisect import bisect_right
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from secrets import token_hex
 from threading import Condition, Thread
@@ -25,7 +26,8 @@ from pytest_ltm._storage.clock import wall_time
 from pytest_ltm._storage.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from email.message import Message
 
     from pytest_ltm._model.agent import OperationKind
 
@@ -109,7 +111,10 @@ class SpanReceiver:
 
     def take_in(self, request: Any) -> None:
         """Take in a request of OTLP as JSON values; spans that tell nothing of a memory are left out."""
-        came = [(_trace_id(span), *row) for span in _spans(request) for row in _operations(span)]
+        scopes = (scope for each in request.get("resourceSpans", ()) for scope in each.get("scopeSpans", ()))
+        came = [
+            (_trace_id(span), *row) for scope in scopes for span in scope.get("spans", ()) for row in _operations(span)
+        ]
         with self._lock:
             for trace, began, one in came:
                 inbox, number = self._traces.get(trace, (None if self._apart else self._newest, None))
@@ -190,10 +195,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(413 if length.isdecimal() else 411)
             return
         try:
-            body = self.rfile.read(int(length))
-            if self.headers.get("Content-Encoding") == "gzip":
-                body = _unpacked(body)
-            self.server.receiver.take_in(_decoded(body, self.headers.get("Content-Type", "")))
+            self.server.receiver.take_in(_decoded(self.rfile.read(int(length)), self.headers))
         except (ValueError, TypeError, AttributeError, LookupError, RecursionError, ArithmeticError, zlib.error):
             self._answer(400)
             return
@@ -209,16 +211,13 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-def _unpacked(body: bytes) -> bytes:
-    unpacker = zlib.decompressobj(wbits=31)
-    result = unpacker.decompress(body, _LONGEST_BODY)
-    if unpacker.unconsumed_tail:
-        raise ValueError("too long")
-    return result
-
-
-def _decoded(body: bytes, kind: str) -> Any:
-    if _PROTOBUF not in kind:
+def _decoded(body: bytes, headers: Message) -> Any:
+    if headers.get("Content-Encoding") == "gzip":
+        unpacker = zlib.decompressobj(wbits=31)
+        body = unpacker.decompress(body, _LONGEST_BODY)
+        if unpacker.unconsumed_tail:  # a few bytes can unpack to gigabytes
+            raise ValueError("too long")
+    if _PROTOBUF not in headers.get("Content-Type", ""):
         return json.loads(body)
     from google.protobuf.json_format import MessageToDict
     from google.protobuf.message import DecodeError
@@ -238,12 +237,6 @@ def _trace_id(span: Mapping[str, Any]) -> str:
     return text.lower() if len(text) == _HEX_TRACE else b64decode(text, validate=True).hex()
 
 
-def _spans(request: Any) -> Iterator[Mapping[str, Any]]:
-    for resource in request.get("resourceSpans", ()):
-        for scope in resource.get("scopeSpans", ()):
-            yield from scope.get("spans", ())
-
-
 def _operations(span: Mapping[str, Any]) -> list[tuple[int, MemoryOperation]]:
     """Return when a span began, with each operation that it stands for."""
     parts = (span, *span.get("events", ()))
@@ -254,8 +247,10 @@ def _operations(span: Mapping[str, Any]) -> list[tuple[int, MemoryOperation]]:
         rows = _convention_rows(kind, values)
     elif name == "memory_operation":
         rows = _draft_rows(values)
-    elif values.get("openinference.span.kind") == "RETRIEVER":
-        rows = _document_rows(values)
+    elif values.get("openinference.span.kind") == "RETRIEVER":  # as OpenInference has what a retriever found
+        places = sorted({int(found[1]) for key in values if (found := _DOCUMENT.match(key))})
+        each = [f"retrieval.documents.{place}.document" for place in places]
+        rows = [("found", values.get(f"{one}.id"), str(values.get(f"{one}.content", ""))) for one in each]
     began = int(span.get("startTimeUnixNano", 0)) if rows else 0
     return [
         (began, memory_operation(kind, record, text, place if kind == "found" else 0))
@@ -265,7 +260,10 @@ def _operations(span: Mapping[str, Any]) -> list[tuple[int, MemoryOperation]]:
 
 def _convention_rows(kind: OperationKind, values: Mapping[str, Any]) -> Sequence[_Row]:
     """Return what the GenAI conventions of memory say."""
-    records, name = _records(values.get("gen_ai.memory.records")), values.get("gen_ai.memory.record.id")
+    value, name = values.get("gen_ai.memory.records"), values.get("gen_ai.memory.record.id")
+    listed = json.loads(value) if isinstance(value, str) else value
+    rows = [listed] if isinstance(listed, dict) else listed if isinstance(listed, list) else []
+    records = [one if isinstance(one, dict) else {"content": one} for one in rows]
     if not records and kind != "found":
         records = [{"id": name}]
     return [(kind, one.get("id", name), _text(one)) for one in records]
@@ -274,38 +272,19 @@ def _convention_rows(kind: OperationKind, values: Mapping[str, Any]) -> Sequence
 def _draft_rows(values: Mapping[str, Any]) -> Sequence[_Row]:
     """Return what the draft of those conventions says by which Mem0 is instrumented: results as Mem0 returns them."""
     kind, name = _DRAFT_KINDS.get(str(values.get("gen_ai.memory.operation"))), values.get("gen_ai.memory.id")
-    said = _python_value(values.get("gen_ai.memory.output.messages"))
-    results = said.get("results") if isinstance(said, dict) else said
+    text, said = values.get("gen_ai.memory.output.messages"), None
     if kind is None:
         return ()
+    if isinstance(text, str) and len(text) <= _LONGEST_VALUE:
+        # It is written as JSON or as Python prints it, or it is neither, and the span then tells nothing.
+        with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
+            said = literal_eval(text) if "'" in text[:_FIRST] else json.loads(text)
+    results = said.get("results") if isinstance(said, dict) else said
     if isinstance(results, list):
         listed = [one for one in results if isinstance(one, dict)]
         done = [(_EVENTS.get(str(one["event"])) if "event" in one else kind, one) for one in listed]
         return [(each, one.get("id"), _text({"content": one.get("memory")})) for each, one in done if each]
     return [] if kind == "found" else [(kind, name, _text({"content": values.get("gen_ai.memory.input.messages")}))]
-
-
-def _document_rows(values: Mapping[str, Any]) -> Sequence[_Row]:
-    """Return what a retriever found, as OpenInference has it."""
-    places = sorted({int(found[1]) for key in values if (found := _DOCUMENT.match(key))})
-    each = [f"retrieval.documents.{place}.document" for place in places]
-    return [("found", values.get(f"{one}.id"), str(values.get(f"{one}.content", ""))) for one in each]
-
-
-def _python_value(text: object) -> Any:
-    """Return a value that is written as JSON or in Python; None where it is neither."""
-    if not isinstance(text, str) or len(text) > _LONGEST_VALUE:
-        return None
-    try:
-        return literal_eval(text) if "'" in text[:_FIRST] else json.loads(text)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return None
-
-
-def _records(value: Any) -> list[Mapping[str, Any]]:
-    listed = json.loads(value) if isinstance(value, str) else value
-    rows = [listed] if isinstance(listed, dict) else listed if isinstance(listed, list) else []
-    return [one if isinstance(one, dict) else {"content": one} for one in rows]
 
 
 def _text(record: Mapping[str, Any]) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from argparse import ArgumentTypeError
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._storage.errors import ConfigurationError
 
@@ -18,12 +18,25 @@ BASELINES = "ltm_baselines"
 RUN = "a run folder, a run ID or 'latest'"
 
 
+def add_option(parser: _ActionsContainer, flag: str, metavar: str, text: str, default: Any = "", **more: Any) -> None:
+    """Add an option whose value has the type of its default (repeatable if that is a list); `more` is argparse's."""
+    if isinstance(default, list):
+        more["action"] = "append"
+    elif default is not None:
+        more.setdefault("type", type(default))
+    parser.add_argument(flag, metavar=metavar, default=default, help=text, **more)
+
+
+def add_flags(parser: _ActionsContainer, **texts: str) -> None:
+    """Add an option without a value for each name, with what `--help` says of it."""
+    for name, text in texts.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", action="store_true", help=text)
+
+
 def add_run(parser: ArgumentParser, *, required: bool = False, kinds: str = RUN) -> None:
     """Add RUN, by default the latest run, and where run IDs are looked up."""
-    if required:
-        parser.add_argument("run", metavar="RUN", help=kinds)
-    else:
-        parser.add_argument("run", nargs="?", default=LATEST, metavar="RUN", help=f"{kinds} (default: latest)")
+    default: dict[str, Any] = {} if required else {"nargs": "?", "default": LATEST}
+    parser.add_argument("run", metavar="RUN", help=kinds + " (default: latest)" * (not required), **default)
     add_ltm_dir(parser)
 
 
@@ -35,19 +48,17 @@ def add_runs(parser: ArgumentParser, *, kinds: str = RUN) -> None:
 
 def add_ltm_dir(parser: ArgumentParser) -> None:
     """Add --ltm-dir."""
-    text = "where run IDs are looked up (default: .ltm)"
-    parser.add_argument("--ltm-dir", type=Path, default=Path(".ltm"), metavar="DIR", help=text)
+    add_option(parser, "--ltm-dir", "DIR", "where run IDs are looked up (default: .ltm)", Path(".ltm"))
 
 
 def add_baselines(parser: ArgumentParser) -> None:
     """Add --baselines."""
-    text = f"where baselines are (default: {BASELINES})"
-    parser.add_argument("--baselines", type=Path, default=Path(BASELINES), metavar="DIR", help=text)
+    add_option(parser, "--baselines", "DIR", f"where baselines are (default: {BASELINES})", Path(BASELINES))
 
 
 def add_json(parser: _ActionsContainer, text: str = "print JSON") -> None:
     """Add --json."""
-    parser.add_argument("--json", action="store_true", help=text)
+    add_flags(parser, json=text)
 
 
 def add_output(parser: ArgumentParser, metavar: str, text: str, *, default: str = "", required: bool = False) -> None:
@@ -58,22 +69,20 @@ def add_output(parser: ArgumentParser, metavar: str, text: str, *, default: str 
 
 def add_place(parser: ArgumentParser) -> None:
     """Add the labels that tell results of one item apart: --agent, --span, --trial."""
-    parser.add_argument("--agent", default="", metavar="LABEL", help="the agent's label, if several match")
-    parser.add_argument("--span", default="", metavar="LABEL", help="the memory span's label")
-    parser.add_argument("--trial", default="", metavar="N", help="the trial")
+    add_option(parser, "--agent", "LABEL", "the agent's label, if several match")
+    add_option(parser, "--span", "LABEL", "the memory span's label")
+    add_option(parser, "--trial", "N", "the trial")
 
 
 def add_filters(parser: ArgumentParser, *, agents: str) -> None:
     """Add --agent and --span, which may be repeated."""
-    text = "only this memory span, such as 32k (repeatable)"
-    parser.add_argument("--agent", action="append", default=[], metavar="LABEL", help=f"only this agent {agents}")
-    parser.add_argument("--span", action="append", default=[], metavar="LABEL", help=text)
+    add_option(parser, "--agent", "LABEL", f"only this agent {agents}", [])
+    add_option(parser, "--span", "LABEL", "only this memory span, such as 32k (repeatable)", [])
 
 
 def add_since(parser: ArgumentParser) -> None:
     """Add --since."""
-    text = "nothing older than a date such as 2026-03-01, or a time ago such as 7d"
-    parser.add_argument("--since", default="", metavar="WHEN", help=text)
+    add_option(parser, "--since", "WHEN", "nothing older than a date such as 2026-03-01, or a time ago such as 7d")
 
 
 def add_plans(parser: ArgumentParser) -> None:
@@ -84,14 +93,12 @@ def add_plans(parser: ArgumentParser) -> None:
 
 def add_seeds(parser: ArgumentParser) -> None:
     """Add --seeds."""
-    text = "seeds of a suite: 0 to N - 1 (default: 10)"
-    parser.add_argument("--seeds", type=positive_integer, default=10, metavar="N", help=text)
+    add_option(parser, "--seeds", "N", "seeds of a suite: 0 to N - 1 (default: 10)", 10, type=positive_integer)
 
 
 def add_pytest_options(parser: ArgumentParser) -> None:
     """Add --pytest."""
-    text = "options for pytest, as in --pytest='-n 2'"
-    parser.add_argument("--pytest", action="append", default=[], metavar="OPTIONS", help=text)
+    add_option(parser, "--pytest", "OPTIONS", "options for pytest, as in --pytest='-n 2'", [])
 
 
 # --- what texts become

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct, field, structs
 
-from pytest_ltm._cli.arguments import add_output, add_run
+from pytest_ltm._cli.arguments import add_flags, add_option, add_output, add_run
 from pytest_ltm._journal.run_file import FILE as RUN_FILE
 from pytest_ltm._journal.run_file import PARTS, find_run
 from pytest_ltm._results.columns import result_columns
@@ -157,14 +157,11 @@ class Manifest(Struct, frozen=True, kw_only=True):
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the run, the file, and what belongs to it."""
     add_output(parser, "FILE.ltm.zip", "the file to write", required=True)
-    data = "the data set's file (default: the one that the run names)"
-    parser.add_argument("--data", type=Path, metavar="FILE", help=data)
-    texts = "keep the data set's texts, whose licence must allow it"
-    parser.add_argument("--with-texts", action="store_true", help=texts)
+    add_option(parser, "--data", "FILE", "the data set's file (default: the one that the run names)", None, type=Path)
     sign = "also write an in-toto statement for each agent and span, to be signed by cosign or GitHub's attestations"
-    parser.add_argument("--sign", action="store_true", help=sign)
+    add_flags(parser, with_texts="keep the data set's texts, whose licence must allow it", sign=sign)
     claim = "what the statement claims, as mean:0.6 (default: the mean that was reached)"
-    parser.add_argument("--claim", type=parse_limit_rule, metavar="METRIC:LIMIT", help=claim)
+    add_option(parser, "--claim", "METRIC:LIMIT", claim, None, type=parse_limit_rule)
     add_run(parser, required=True)
 
 
@@ -183,11 +180,17 @@ def bundle_run(given: Namespace) -> int:
         raise ConfigurationError(f"-o: {str(given.output)!r} already exists: choose another name")
     paths = (path.relative_to(run).as_posix() for path in run.rglob("*") if path.is_file() and not path.is_symlink())
     files = {name: _published_bytes(run, name) for name in sorted(filter(_KEPT.fullmatch, paths))}
-    for name, data in files.items():
-        _refuse_secrets(name, data.decode("utf-8", "replace"))
     source = None
     if any(each.plan().get("history") for each in loaded.conversations) and not given.with_texts:
-        source = DataTexts.read(_data_file(run, given.data))
+        option = given.data
+        if option is None and RUN_FILE in files:
+            option = json.loads(read_regular(run / RUN_FILE)).get("options", {}).get("ltm_data")
+        if not isinstance(option, (str, Path)) or not Path(option).is_file():
+            raise ConfigurationError(
+                "--data: name the data set's file, whose texts stay out of the bundle; or, if its licence allows it, "
+                "keep them: --with-texts"
+            )
+        source = DataTexts.read(Path(option))
     data, size = _zip_files(loaded.result.run_id, files, source)
     write_output(given.output, data)
     without = f", without the texts of {source.name}" if source else ""
@@ -205,39 +208,23 @@ def bundle_run(given: Namespace) -> int:
 
 
 def _published_bytes(run: Path, name: str) -> bytes:
-    """Return a file as it is; run.json and its like without paths of the machine."""
+    """Return a file as it is, run.json and its like without paths of the machine; LtmError if it holds a secret."""
     data = read_regular(run / name)
-    if name not in (RUN_FILE, PARTS):
-        return data
-    record = json.loads(data)
-    for one in [record] if name == RUN_FILE else [part["run"] for part in record["parts"]]:
-        options, settings = one.get("options", {}), one.get("settings", {})
-        one["options"] = {key: value for key, value in options.items() if not _PRIVATE.fullmatch(key)}
-        if settings.get("definitions"):
-            settings["definitions"] = "definitions"
-    return json_text(record).encode()
-
-
-def _refuse_secrets(name: str, text: str) -> None:
+    if name in (RUN_FILE, PARTS):
+        record = json.loads(data)
+        for one in [record] if name == RUN_FILE else [part["run"] for part in record["parts"]]:
+            options, settings = one.get("options", {}), one.get("settings", {})
+            one["options"] = {key: value for key, value in options.items() if not _PRIVATE.fullmatch(key)}
+            if settings.get("definitions"):
+                settings["definitions"] = "definitions"
+        data = json_text(record).encode()
+    text = data.decode("utf-8", "replace")
     if redact_secrets(text) != text:
         lines = enumerate(text.splitlines(), start=1)
         number = next((number for number, line in lines if redact_secrets(line) != line), 1)
         hint = "Journals are never edited: play the run again without it"
         raise LtmError(f"{name}, line {number}: there is a secret here, so the run is not bundled. {hint}")
-
-
-def _data_file(run: Path, given: Path | None) -> Path:
-    """Return the file of the data set; ConfigurationError if nobody says where it is."""
-    named = given
-    if named is None and (run / RUN_FILE).is_file():
-        option = json.loads(read_regular(run / RUN_FILE)).get("options", {}).get("ltm_data")
-        named = Path(option) if isinstance(option, str) else None
-    if named is None or not named.is_file():
-        raise ConfigurationError(
-            "--data: name the data set's file, whose texts stay out of the bundle; or, if its licence allows it, keep "
-            "them: --with-texts"
-        )
-    return named
+    return data
 
 
 def _zip_files(run: str, files: dict[str, bytes], source: DataTexts | None) -> tuple[bytes, int]:
@@ -343,8 +330,16 @@ def open_bundle(path: Path, into: Path, data: Path | None) -> tuple[Path, list[D
         with zipfile.ZipFile(path) as archive:
             entries = _checked_entries(path, archive)
             manifest = _read_manifest(path, archive, entries)
-            run = into / manifest.run
-            differs = list(_unpack_files(archive, entries, manifest, _open_source(path, manifest, data), run))
+            run, source = into / manifest.run, None
+            if (needed := manifest.data) is not None:
+                if data is None:
+                    data_set = f"{needed.name} (sha256 {needed.sha256})"
+                    raise LtmError(f"{path}: the texts of {data_set} are not in the bundle. Name the file: --data=FILE")
+                source = DataTexts.read(data)
+                if source.digest != needed.sha256:
+                    why = f"is not the file that the run was played with: its sha256 is {source.digest}"
+                    raise LtmError(f"--data: {data} {why}")
+            differs = list(_unpack_files(archive, entries, manifest, source, run))
     except (zipfile.BadZipFile, zipfile.LargeZipFile, OSError, EOFError, NotImplementedError, RuntimeError) as error:
         raise LtmError(f"{path}: cannot be read as a bundle: {error}") from error
     return run, differs
@@ -358,7 +353,7 @@ def _checked_entries(path: Path, archive: zipfile.ZipFile) -> dict[str, zipfile.
         raise LtmError(f"{path}: too large for a bundle: {len(infos):,} files")
     for info in infos:
         kind = stat.S_IFMT(info.external_attr >> 16)
-        name = info.orig_filename if info.orig_filename != info.filename else info.filename
+        name = info.orig_filename  # zipfile cuts the other one at a null byte
         why = (
             "a bundle has no file of this name" if name != MANIFEST and not _KEPT.fullmatch(name)
             else "it occurs twice, perhaps in different case" if folded.count(name.casefold()) > 1
@@ -397,18 +392,6 @@ def _read_manifest(path: Path, archive: zipfile.ZipFile, entries: dict[str, zipf
     if sum(one.size for one in manifest.files.values()) > _LARGEST:
         raise LtmError(f"{path}: {MANIFEST}: too large for a bundle")
     return manifest
-
-
-def _open_source(path: Path, manifest: Manifest, data: Path | None) -> DataTexts | None:
-    if manifest.data is None:
-        return None
-    if data is None:
-        data_set = f"{manifest.data.name} (sha256 {manifest.data.sha256})"
-        raise LtmError(f"{path}: the texts of {data_set} are not in the bundle. Name the file: --data=FILE")
-    source = DataTexts.read(data)
-    if source.digest != manifest.data.sha256:
-        raise LtmError(f"--data: {data} is not the file that the run was played with: its sha256 is {source.digest}")
-    return source
 
 
 def _unpack_files(

@@ -21,7 +21,7 @@ from pytest_ltm._calls.event_loop import blocked_seconds, close_loops, share_in_
 from pytest_ltm._calls.foreign import UNBLOCK
 from pytest_ltm._calls.hub import Hub
 from pytest_ltm._calls.retry import Retries
-from pytest_ltm._cli.arguments import add_json
+from pytest_ltm._cli.arguments import add_flags, add_json, add_option
 from pytest_ltm._cli.pytest_runs import play_run
 from pytest_ltm._journal.prechecks import Secret
 from pytest_ltm._model.agent import CAPABILITIES
@@ -102,6 +102,7 @@ _CLOSE = 0.75  # names less alike than this are taken for methods of the agent's
 _BLOCKED = 0.5  # seconds in which the event loop does not turn that are worth a look
 _RETRIES = 2  # a check should fail soon where a run would be patient
 _SHOWN, _TITLE = 60, 14
+_OURS = str(Path(__file__).parents[1])
 
 
 @dataclass(kw_only=True)
@@ -134,10 +135,8 @@ class AgentCheckReport:
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the agent's spec and its time limit."""
     parser.add_argument("spec", metavar="SPEC", help="an agent, as for --ltm-agent")
-    texts = "also play a small suite three times: does the agent know the published texts of seed 0?"
-    parser.add_argument("--texts", action="store_true", help=texts)
-    limit = "time limit for one reply; 0: none (default: 60)"
-    parser.add_argument("--timeout", type=float, default=60.0, metavar="SECONDS", help=limit)
+    add_flags(parser, texts="also play a small suite three times: does the agent know the published texts of seed 0?")
+    add_option(parser, "--timeout", "SECONDS", "time limit for one reply; 0: none (default: 60)", 60.0)
     add_json(parser)
 
 
@@ -172,7 +171,14 @@ def probe_agent(spec: str, *, timeout: float | None) -> AgentCheckReport:
     except AgentFault as fault:
         report.unusable = str(fault)
     except AgentError as error:
-        report.unusable = "\n".join([str(error), *_foreign_frames(error.__cause__)])
+        lines = [str(error)]
+        if error.__cause__ is not None:
+            trace = traceback.TracebackException.from_exception(error.__cause__)
+            # The frames of this package would bury the line of the agent's that is at fault.
+            foreign = [one for one in trace.stack if not one.filename.startswith(_OURS)]
+            trace.stack = traceback.StackSummary.from_list(foreign)
+            lines += "".join(trace.format(chain=False)).rstrip().splitlines()
+        report.unusable = "\n".join(lines)
     finally:
         close_loops()
     return report
@@ -313,23 +319,25 @@ def _misspelt_methods(agent: object) -> Iterator[str]:
             yield f"it has {name}(), which nothing calls. Did you mean {meant}() of {owners[meant]}?"
 
 
-def _foreign_frames(cause: BaseException | None) -> Iterator[str]:
-    """Yield the traceback of an exception of foreign code, without the frames of this package."""
-    if cause is not None:
-        ours = str(Path(__file__).parents[1])
-        report = traceback.TracebackException.from_exception(cause)
-        foreign = [one for one in report.stack if not one.filename.startswith(ours)]
-        report.stack = traceback.StackSummary.from_list(foreign)
-        yield from "".join(report.format(chain=False)).rstrip().splitlines()
-
-
 # --- what is printed
 
 
 def report_lines(report: AgentCheckReport, width: int) -> Iterator[str]:
     """Yield the lines of a report."""
     yield f"{report.spec}: {'cannot be used' if report.unusable else report.kind}"
-    for title, text in _report_rows(report):
+    rows: list[tuple[str, str]] = []
+    if report.seconds:
+        took = f"median {_time_text(median(report.seconds))}, longest {_time_text(max(report.seconds))}"
+        cost = "" if report.cost_usd is None else f", {format_dollars(report.cost_usd)}"
+        unreported = "not reported: messages and replies are counted, marked ~"
+        rows = [
+            ("replies", f"{len(report.seconds)}; {took}"),
+            ("the last one", repr(clip_text(one_line(report.replies[-1]), _SHOWN))),
+            ("tokens", unreported if report.tokens is None else f"{report.tokens:,}{cost}"),
+        ]
+    if not report.unusable:
+        rows.append(("capabilities", ", ".join(report.capabilities) or "none: replies alone, which is enough"))
+    for title, text in [*rows, *(("tried", note) for note in report.notes)]:
         yield from wrap_text(pad_right(title, _TITLE) + one_line(text), width, indent=" " * _TITLE)
     if report.unusable:
         yield from ("", *report.unusable.splitlines())
@@ -337,20 +345,6 @@ def report_lines(report: AgentCheckReport, width: int) -> Iterator[str]:
     for noted in report.finds:
         yield from ("", *wrap_text(f"look at: {one_line(noted)}", width, indent="  "))
     yield from ("", f"first score: pytest --ltm-agent={shlex.quote(report.spec)}")
-
-
-def _report_rows(report: AgentCheckReport) -> Iterator[tuple[str, str]]:
-    if report.seconds:
-        took = f"median {_time_text(median(report.seconds))}, longest {_time_text(max(report.seconds))}"
-        yield "replies", f"{len(report.seconds)}; {took}"
-        yield "the last one", repr(clip_text(one_line(report.replies[-1]), _SHOWN))
-        cost = "" if report.cost_usd is None else f", {format_dollars(report.cost_usd)}"
-        unreported = "not reported: messages and replies are counted, marked ~"
-        yield "tokens", unreported if report.tokens is None else f"{report.tokens:,}{cost}"
-    if not report.unusable:
-        yield "capabilities", ", ".join(report.capabilities) or "none: replies alone, which is enough"
-    for note in report.notes:
-        yield "tried", note
 
 
 def _time_text(seconds: float) -> str:

@@ -9,18 +9,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from pytest_ltm._cli.arguments import add_baselines, add_json, add_ltm_dir, add_plans
-from pytest_ltm._results.change_report import (
-    change_lines,
-    changes_json,
-    gate_json,
-    github_annotations,
-    rule_lines,
-    verdict_lines,
-)
+from pytest_ltm._cli.arguments import add_baselines, add_flags, add_ltm_dir, add_option, add_plans
+from pytest_ltm._results import change_report
 from pytest_ltm._results.gate import gate_rules as _rules
-from pytest_ltm._results.gate.changes import Changes, CompareHints, GateSide, compare_sides, one_agent
-from pytest_ltm._results.gate.verdict import FAILED, STATUS, GateVerdict, decide_gate
+from pytest_ltm._results.gate.changes import CompareHints, compare_sides, one_agent
+from pytest_ltm._results.gate.verdict import FAILED, STATUS, decide_gate
 from pytest_ltm._results.run_loading import AGENT, find_side, read_run
 from pytest_ltm._results.text import one_line
 from pytest_ltm._storage.secrets import redact_secrets
@@ -29,9 +22,6 @@ from pytest_ltm.reporting.verification import DIFFERS, discrepancy_sentences
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Sequence
-
-    from pytest_ltm._results.gate.gate_rules import Rule
 
 
 WIDTH = 80
@@ -44,13 +34,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("after", nargs="+", metavar="B", help="each is compared with A, agent by agent")
     rule = "exit status 1 if this rule is broken (repeatable):"
     fail = f"{rule} how far a metric may move: mean:5%%, p:0.05, cost:10%%"
-    parser.add_argument("--compare-fail", action="append", default=[], metavar="RULE", help=fail)
-    under = f"{rule} the minimum: 0.8, scenario:colours.mean:0.5"
-    parser.add_argument("--fail-under", action="append", default=[], metavar="RULE", help=under)
+    add_option(parser, "--compare-fail", "RULE", fail, [])
+    add_option(parser, "--fail-under", "RULE", f"{rule} the minimum: 0.8, scenario:colours.mean:0.5", [])
     add_plans(parser)
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--markdown", action="store_true", help="print Markdown, as for a step summary")
-    add_json(form)
+    add_flags(form, markdown="print Markdown, as for a step summary", json="print JSON")
     add_baselines(parser)
     add_ltm_dir(parser)
 
@@ -77,29 +65,26 @@ def compare_results(given: Namespace) -> int:
         (side, moved, decide_gate(side.result, rules, moved) if rules else None)
         for side, moved in zip(sides[1:], shared, strict=True)
     ]
-    print(_comparison_page(result, rules, given))
+    if given.json:
+        values = [
+            change_report.changes_json(moved) | {"gate": verdict and change_report.gate_json(verdict)}
+            for _, moved, verdict in result
+        ]
+        print(json.dumps(values, indent=1))
+    elif given.markdown:
+        print("\n".join(comparison_markdown(side.result, moved, verdict) for side, moved, verdict in result))
+    else:
+        lines: list[str] = ["rules:", *change_report.rule_lines(rules, WIDTH), ""] if rules else []
+        for side, moved, verdict in result:
+            lines += [f"{side.name} against {moved.before}", *change_report.change_lines(moved, WIDTH)]
+            lines += ["", *change_report.verdict_lines(verdict, WIDTH)] if verdict else []
+            lines += [""] if side is not sides[-1] else []
+        print("\n".join(lines))
     for side, moved, verdict in result:
         problem = add_to_step_summary(comparison_markdown(side.result, moved, verdict))
         # on stderr: what is printed may be piped into a file
-        lines = [*([problem] if problem else []), *(github_annotations(verdict) if verdict else [])]
+        lines = [*([problem] if problem else []), *(change_report.github_annotations(verdict) if verdict else [])]
         print("\n".join(lines), end="\n" * bool(lines), file=sys.stderr)
     statuses = {STATUS[verdict.state] for _, _, verdict in result if verdict is not None}
     # a broken rule outweighs what could not be measured
     return FAILED if FAILED in statuses else max(statuses, default=0)
-
-
-_Found = tuple[GateSide, Changes, "GateVerdict | None"]
-
-
-def _comparison_page(result: Sequence[_Found], rules: Sequence[Rule], given: Namespace) -> str:
-    if given.json:
-        values = [changes_json(moved) | {"gate": verdict and gate_json(verdict)} for _, moved, verdict in result]
-        return json.dumps(values, indent=1)
-    if given.markdown:
-        return "\n".join(comparison_markdown(side.result, moved, verdict) for side, moved, verdict in result)
-    lines: list[str] = ["rules:", *rule_lines(rules, WIDTH), ""] if rules else []
-    for side, moved, verdict in result:
-        lines += [f"{side.name} against {moved.before}", *change_lines(moved, WIDTH)]
-        lines += ["", *verdict_lines(verdict, WIDTH)] if verdict else []
-        lines += [""] if side is not result[-1][0] else []
-    return "\n".join(lines)

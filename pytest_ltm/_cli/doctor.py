@@ -12,6 +12,7 @@ import shlex
 import shutil
 import sys
 import tempfile
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, entry_points, version
 from itertools import chain, count, islice
@@ -21,23 +22,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pytest_ltm._calls import KINDS, provider_of
 from pytest_ltm._calls.chat_model import ENDPOINTS
 from pytest_ltm._cli import PROGRAM
-from pytest_ltm._cli.arguments import RUN, add_json, add_ltm_dir
+from pytest_ltm._cli.arguments import RUN, add_flags, add_json, add_ltm_dir
 from pytest_ltm._engine.port import Checkpoints
 from pytest_ltm._engine.recording_folder import CHECKPOINTS, JOURNAL, RESULTS, cannot_go_on, read_recording
 from pytest_ltm._journal import amendments as _amendments
-from pytest_ltm._journal import events, prechecks
+from pytest_ltm._journal import events, prechecks, run_file
 from pytest_ltm._journal.codec import find_damages, flip_bit_back
 from pytest_ltm._journal.result import ConversationName, read_results
-from pytest_ltm._journal.run_file import (
-    FILE,
-    LATEST,
-    SUMMARY,
-    RunFile,
-    cut_short,
-    find_run,
-    newest_first,
-    read_run_file,
-)
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._results.run_loading import read_run
 from pytest_ltm._results.text import one_line, pad_right, pluralize, wrap_text
@@ -55,7 +46,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 
-# The exit status where something is wrong.
+# The exit status where something is wrong or damaged, and after a repair that lost something.
 PROBLEMS = 1
 _LEAST = 60
 
@@ -64,10 +55,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the run, and what is done with its journals."""
     parser.add_argument("run", nargs="?", metavar="RUN", help=RUN)
     action = parser.add_mutually_exclusive_group()
-    verify = "check every line of RUN's journals against its checksum, and print the last checksums"
-    action.add_argument("--verify", action="store_true", help=verify)
-    repair = "restore flipped bits in RUN's journals, and cut a journal before other damage; damaged files are kept"
-    action.add_argument("--repair", action="store_true", help=repair)
+    add_flags(
+        action,
+        verify="check every line of RUN's journals against its checksum, and print the last checksums",
+        repair="restore flipped bits in RUN's journals, and cut a journal before other damage; damaged files are kept",
+    )
     add_json(parser)
     add_ltm_dir(parser)
 
@@ -79,7 +71,7 @@ def show_diagnosis(given: Namespace) -> int:
     wrong.
     """
     if given.verify or given.repair:
-        run = _find_folder(given.run or LATEST, given.ltm_dir)
+        run = _find_folder(given.run or run_file.LATEST, given.ltm_dir)
         return repair_journals(run) if given.repair else verify_journals(run, as_json=given.json)
     width = max(shutil.get_terminal_size().columns, _LEAST)
     found: Environment | Diagnosis
@@ -94,10 +86,8 @@ def show_diagnosis(given: Namespace) -> int:
 
 
 def _find_folder(text: str, ltm_dir: Path) -> Path:
-    path = Path(text)
-    if path.is_dir() and (path / JOURNAL).is_file():  # of one conversation
-        return path.parent
-    return find_run(text, ltm_dir).resolve()
+    is_conversation = (Path(text) / JOURNAL).is_file()
+    return Path(text).parent if is_conversation else run_file.find_run(text, ltm_dir).resolve()
 
 
 # --- what is installed and set
@@ -143,9 +133,18 @@ class Environment:
 def diagnose_environment(ltm_dir: Path) -> Environment:
     """Return what is installed and set here."""
     packages = {name: _installed_version(name) for name in KNOWN["needed"]}
-    latest = newest_first(ltm_dir)[:_LATEST]
-    writable = _why_not_writable(ltm_dir)
-    encodings = {name: _cannot_count(name) for name in ENCODINGS}
+    latest = run_file.newest_first(ltm_dir)[:_LATEST]
+    existing = next((path for path in (ltm_dir, *ltm_dir.absolute().parents) if path.is_dir()), Path())
+    writable, encodings = "", dict.fromkeys(ENCODINGS, "")
+    try:
+        tempfile.TemporaryFile(dir=existing).close()  # nothing is left there
+    except OSError as error:
+        writable = error.strerror or str(error)
+    for name in ENCODINGS:
+        try:
+            token_counter(name).count("one two three")
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is told
+            encodings[name] = describe_error(error)
     problems = [f"{name} is missing: pip install {name}" for name, result in packages.items() if not result]
     problems += [f"the tokenizer {name} does not work: {why}" for name, why in encodings.items() if why]
     problems += [f"{ltm_dir} cannot be written: {writable}"] * bool(writable)
@@ -158,7 +157,7 @@ def diagnose_environment(ltm_dir: Path) -> Environment:
         encodings={name: not why for name, why in encodings.items()},
         keys={name: bool(os.environ.get(name)) for name in (*KEYS, *sorted(filter(is_secret_name, os.environ)))},
         ltm_dir=str(ltm_dir), writable=writable, runs=tuple(path.name for path in latest),
-        cut_short=tuple(path.name for path in latest if cut_short(path)),
+        cut_short=tuple(path.name for path in latest if run_file.cut_short(path)),
         problems=tuple(problems),
     )  # fmt: skip
 
@@ -169,25 +168,6 @@ def _installed_version(name: str) -> str:
         return version(name)
     except (PackageNotFoundError, ValueError):
         return ""
-
-
-def _cannot_count(name: str) -> str:
-    """Return why a tokenizer cannot count, "" if it can."""
-    try:
-        token_counter(name).count("one two three")
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is told
-        return describe_error(error)
-    return ""
-
-
-def _why_not_writable(ltm_dir: Path) -> str:
-    """Return why nothing can be written where runs are, "" if it can; nothing is left there."""
-    there = next((path for path in (ltm_dir, *ltm_dir.absolute().parents) if path.is_dir()), Path())
-    try:
-        with tempfile.TemporaryFile(dir=there):
-            return ""
-    except OSError as error:
-        return error.strerror or str(error)
 
 
 # --- one recorded conversation
@@ -239,6 +219,12 @@ def _examine_conversation(folder: Path, diagnosis: ConversationDiagnosis) -> Con
     record, checkpoints = recording.record, folder / CHECKPOINTS
     said = [*record.transcript, *record.unanswered.values()]
     planned = recording.header.plan.get("examples")
+    problems: list[str] = []
+    if (folder / RESULTS).exists():
+        try:
+            read_results(folder / RESULTS)
+        except LtmError as error:
+            problems.append(f"{error}. The journal has all that is needed: score the run again")
     return replace(
         diagnosis,
         state=(
@@ -253,17 +239,8 @@ def _examine_conversation(folder: Path, diagnosis: ConversationDiagnosis) -> Con
         torn=recording.torn,
         checkpoints=tuple(sorted(int(each.stem) for each in checkpoints.glob("*.bin") if each.stem.isdecimal())),
         resume=cannot_go_on(recording, Checkpoints(checkpoints)),
-        problems=_result_problems(folder / RESULTS),
+        problems=tuple(problems),
     )  # fmt: skip
-
-
-def _result_problems(path: Path) -> tuple[str, ...]:
-    try:
-        if path.exists():
-            read_results(path)
-    except LtmError as error:
-        return (f"{error}. The journal has all that is needed: score the run again",)
-    return ()
 
 
 def lock_state(folder: Path) -> tuple[str, bool]:
@@ -281,12 +258,10 @@ def lock_state(folder: Path) -> tuple[str, bool]:
 def size_of(folder: Path) -> int:
     """Return the bytes of all files below a folder; links are not followed."""
     total = 0
-    try:
+    with suppress(OSError):
         for path in folder.iterdir():
             if not path.is_symlink():
                 total += size_of(path) if path.is_dir() else path.lstat().st_size
-    except OSError:
-        pass
     return total
 
 
@@ -339,9 +314,13 @@ class Diagnosis:
 def diagnose_run(folder: Path, ltm_dir: Path) -> Diagnosis:
     """Return what a run folder holds, whatever it holds."""
     problems: list[str] = []
-    run = _try_reading(read_run_file, folder, problems)
+    run = _try_reading(run_file.read_run_file, folder, problems)
     amended = _try_reading(_amendments.read_amendments, folder, problems)
-    result = tuple(map(diagnose_conversation, _conversation_folders(folder)))
+    folders: list[Path] = []
+    with suppress(OSError):  # of a folder that cannot be looked into, the rest is still told
+        folders = sorted(path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())
+    held = (path for path in folders if ConversationName.of_folder(path.name) or (path / JOURNAL).exists())
+    result = tuple(map(diagnose_conversation, held))
     settings = run.settings if run else {}
     return Diagnosis(
         run=folder.name, path=str(folder), conversations=result, size=size_of(folder), lock=lock_state(folder)[0],
@@ -358,23 +337,15 @@ def is_resumable(folder: Path, ltm_dir: Path) -> bool:
     return any(way.command for way in diagnose_run(folder, ltm_dir).ways if way.what == "resume")
 
 
-def _conversation_folders(run: Path) -> list[Path]:
-    try:
-        folders = sorted(path for path in run.iterdir() if path.is_dir() and not path.is_symlink())
-    except OSError:
-        return []
-    return [path for path in folders if ConversationName.of_folder(path.name) or (path / JOURNAL).exists()]
-
-
 def _ways_out(
-    folder: Path, ltm_dir: Path, run: RunFile | None, diagnosises: Sequence[ConversationDiagnosis]
+    folder: Path, ltm_dir: Path, run: run_file.RunFile | None, diagnosises: Sequence[ConversationDiagnosis]
 ) -> list[Way]:
     # elsewhere a run ID alone leads nowhere
     known = folder.resolve().parent == (ltm_dir / "runs").resolve()
     path = folder.name if known else str(folder)
     name = shlex.quote(path)
     spoken = [each for each in diagnosises if each.exchanges or each.state == "complete"]
-    no_start = "" if run else f"no {FILE} says how it was started"
+    no_start = "" if run else f"no {run_file.FILE} says how it was started"
     nothing = "" if spoken else "nothing is recorded"
     some = "" if any((folder / each.name / RESULTS).is_file() for each in diagnosises) else "it has no results yet"
     # a replay is of one agent, which must be named if there are several
@@ -397,16 +368,12 @@ def _not_resumable(diagnosises: Sequence[ConversationDiagnosis], settings: Mappi
     reasons = [f"{each.name}: {each.resume}" for each in diagnosises if each.resume]
     held = [f"{each.name}: {each.lock}" for each in diagnosises if each.held]
     left = any(not each.resume and each.state != "complete" for each in diagnosises)
-    left = left or _some_not_begun(diagnosises, settings)
-    return "; ".join([*held, *reasons]) if held or not left else ""
-
-
-def _some_not_begun(diagnosises: Sequence[ConversationDiagnosis], settings: Mapping[str, Any]) -> bool:
-    """Return whether the run has conversations that have no folder yet; a shard does not tell."""
+    # Conversations that were not begun have no folder; of a shard nobody knows how many it has.
     agents, spans, trials = (settings.get(name) for name in ("agents", "spans", "trials"))
-    if settings.get("shard") or not (isinstance(agents, dict) and isinstance(spans, dict) and type(trials) is int):
-        return False
-    return len({name.planned_name for name in _conversation_names(diagnosises)}) < len(agents) * len(spans) * trials
+    if not settings.get("shard") and isinstance(agents, dict) and isinstance(spans, dict) and type(trials) is int:
+        begun = {name.planned_name for name in _conversation_names(diagnosises)}
+        left = left or len(begun) < len(agents) * len(spans) * trials
+    return "; ".join([*held, *reasons]) if held or not left else ""
 
 
 def _conversation_names(diagnosises: Iterable[ConversationDiagnosis]) -> list[ConversationName]:
@@ -424,8 +391,12 @@ def run_lines(diagnosis: Diagnosis, width: int) -> list[str]:
     """Return what a run folder holds."""
     lines = [f"run {diagnosis.run} ({_size_text(diagnosis.size)}): {diagnosis.path}"]
     lines += [f"  scored again from run {diagnosis.rescored}"] * bool(diagnosis.rescored)
-    started = {name: value for name, value in diagnosis.started.items() if name in _STARTED}
-    lines += [f"  {name}: {_value_text(value)}" for name, value in started.items() if value not in (None, [], {})]
+    for name, value in diagnosis.started.items():
+        values = value if isinstance(value, list) else [value]
+        if isinstance(value, dict):
+            values = [key if str(key) == str(one) else f"{key} ({one})" for key, one in value.items()]
+        if name in _STARTED and value is not None and values:
+            lines.append(f"  {name}: {', '.join(map(str, values))}")
     for name, (then, now) in diagnosis.versions.items():
         same = "" if then == now else f"; installed: {now or 'none'}"
         lines.append(f"  made with {name} {then}{same}")
@@ -456,7 +427,7 @@ def environment_lines(environment: Environment, width: int) -> list[str]:
         f"runs: {environment.ltm_dir}{'' if environment.writable else ', can be written'}",
         *["latest: " + ", ".join(environment.runs)] * bool(environment.runs),
     ]
-    unfinished = f"has no {SUMMARY}: its process ended in the middle; pytest --ltm-resume="
+    unfinished = f"has no {run_file.SUMMARY}: its process ended in the middle; pytest --ltm-resume="
     lines += [f"{name} {unfinished}{name}" for name in environment.cut_short]
     return _fitting_lines([*lines, *_problem_lines(environment.problems)], width)
 
@@ -477,12 +448,6 @@ def _problem_lines(problems: Sequence[str]) -> list[str]:
     return ["what is wrong:", *(f"  - {problem}" for problem in problems)] if problems else ["nothing is wrong"]
 
 
-def _value_text(value: object) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{key}" if str(key) == str(one) else f"{key} ({one})" for key, one in value.items())
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
 def _size_text(size: int) -> str:
     return f"{size} B" if size < 1e3 else f"{size / 1e3:.0f} kB" if size < 1e6 else f"{size / 1e6:.1f} MB"
 
@@ -497,8 +462,6 @@ def _fitting_lines(lines: Iterable[str], width: int) -> list[str]:
 
 # --- whether journals are as they were written (--verify), and what can be put right (--repair)
 
-# The exit status where something is damaged, and after a repair that lost something.
-DAMAGED = 1
 _MOST = 20  # more damaged lines of one journal help nobody
 
 
@@ -514,10 +477,22 @@ class Checked:
     """Its last checksum, "" where it is damaged."""
     problems: tuple[str, ...]
 
+    @classmethod
+    def of_journal(cls, path: Path) -> Checked:
+        """Return what is wrong with a journal, and its last checksum."""
+        data = read_regular(path)
+        result = list(islice(find_damages(data), _MOST + 1))
+        problems = [f"{path}, line {damage.line}: {damage.what}" for damage in result[:_MOST]]
+        problems += [f"{path}: and more"] * (len(result) > _MOST)
+        return cls(
+            file=str(path), lines=data.count(b"\n"), torn=len(data) - data.rfind(b"\n") - 1,
+            head="" if result else events.last_checksum(path), problems=tuple(problems),
+        )  # fmt: skip
+
 
 def verify_journals(run: Path, *, as_json: bool) -> int:
     """Print the last checksums of a run's journals, or what is damaged there or does not follow from them; then 1."""
-    checkeds = list(map(_check_journal, _journal_paths(run)))
+    checkeds = list(map(Checked.of_journal, _journal_paths(run)))
     damaged = any(each.problems for each in checkeds)
     try:
         found = find_discrepancies(read_run(run))
@@ -528,7 +503,12 @@ def verify_journals(run: Path, *, as_json: bool) -> int:
         beside = Checked(file=str(run), lines=0, torn=0, head="", problems=tuple(differs))
         lines = [json.dumps([asdict(each) for each in [*checkeds, *[beside] * bool(differs)]], indent=1)]
     else:
-        lines = [line for each in checkeds for line in _journal_lines(each)] + differs
+        lines = []
+        for each in checkeds:
+            whole = f"{each.file}: {pluralize(each.lines, 'line')}, whole; last checksum {each.head}"
+            lines += each.problems or [whole]
+            lines += [f"  an incomplete last line of {each.torn:,} bytes is ignored"] * bool(each.torn)
+        lines += differs
         if damaged:
             command = f"ltm doctor --repair {shlex.quote(str(run))}"
             lines.append(
@@ -536,7 +516,7 @@ def verify_journals(run: Path, *, as_json: bool) -> int:
                 f"any other damage so that the run can be resumed from there, keeping the damaged file: {command}"
             )
     print(redact_secrets("\n".join(lines)))
-    return DAMAGED if damaged or differs else 0
+    return PROBLEMS if damaged or differs else 0
 
 
 def repair_journals(run: Path) -> int:
@@ -553,8 +533,16 @@ def repair_journals(run: Path) -> int:
         lock.acquire()
         try:
             # it may have grown until the lock was ours
-            data = read_regular(path)
-            lines, repaired = _repair_data(data)
+            data = repaired = read_regular(path)
+            lines = []
+            for damage in find_damages(data):
+                if damage.flipped is None:
+                    lost = repaired.count(b"\n", damage.start)
+                    lines.append(f"line {damage.line}: {damage.what}. Cut before it: {pluralize(lost, 'line')} less")
+                    repaired = repaired[: damage.start]
+                    break
+                repaired = flip_bit_back(repaired, damage)
+                lines.append(f"line {damage.line}: {damage.what}. Put back")
             copies = (path.with_name(f"{path.name}.damaged{number}") for number in chain([""], count(2)))
             kept = next(copy for copy in copies if not copy.exists())
             # the copy must be safe before the original changes
@@ -564,38 +552,9 @@ def repair_journals(run: Path) -> int:
             lock.release()
         cut |= len(repaired) < len(data)
         print("\n".join([f"{path}:", *(f"  {line}" for line in lines), f"  the damaged file: {kept}"]))
-    return DAMAGED if cut else 0
-
-
-def _repair_data(data: bytes) -> tuple[list[str], bytes]:
-    lines: list[str] = []
-    for damage in find_damages(data):
-        if damage.flipped is None:
-            lost = data.count(b"\n", damage.start)
-            lines.append(f"line {damage.line}: {damage.what}. Cut before it: {pluralize(lost, 'line')} less")
-            return lines, data[: damage.start]
-        data = flip_bit_back(data, damage)
-        lines.append(f"line {damage.line}: {damage.what}. Put back")
-    return lines, data
+    return PROBLEMS if cut else 0
 
 
 def _journal_paths(run: Path) -> list[Path]:
     result = [*sorted(run.glob(f"*/{JOURNAL}")), run / prechecks.JOURNAL]
     return [path for path in result if path.is_file()]
-
-
-def _check_journal(path: Path) -> Checked:
-    data = read_regular(path)
-    result = list(islice(find_damages(data), _MOST + 1))
-    problems = [f"{path}, line {damage.line}: {damage.what}" for damage in result[:_MOST]]
-    problems += [f"{path}: and more"] * (len(result) > _MOST)
-    return Checked(
-        file=str(path), lines=data.count(b"\n"), torn=len(data) - data.rfind(b"\n") - 1,
-        head="" if result else events.last_checksum(path), problems=tuple(problems),
-    )  # fmt: skip
-
-
-def _journal_lines(checked: Checked) -> list[str]:
-    whole = f"{checked.file}: {pluralize(checked.lines, 'line')}, whole; last checksum {checked.head}"
-    torn = f"  an incomplete last line of {checked.torn:,} bytes is ignored"
-    return [*(checked.problems or [whole]), *[torn] * bool(checked.torn)]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from pytest_ltm._cli.arguments import add_json, add_place, add_run
+from pytest_ltm._cli.arguments import add_flags, add_place, add_run
 from pytest_ltm._journal import amendments
 from pytest_ltm._journal.result import at_span
 from pytest_ltm._journal.run_file import LATEST, find_run
@@ -51,9 +51,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pytest_ltm._journal.fold import ConversationRecord
-    from pytest_ltm._journal.result import NeedleRef, RunResult, ScenarioResult
+    from pytest_ltm._journal.result import RunResult, ScenarioResult
     from pytest_ltm._model.transcript import Exchange
-    from pytest_ltm._results.run_loading import LoadedRun
     from pytest_ltm._results.table import Style
 
 
@@ -114,10 +113,13 @@ def _exchange_lines(chat: ExampleChat, exchange: Exchange, width: int, *, color:
     kind = _exchange_kind(chat.result, exchange)
     at = f"#{exchange.number}  {kind}, at {pluralize(exchange.start, 'token')}, {exchange.now:%Y-%m-%d %H:%M}"
     yield paint_text(clip_text(at, width), "strong" if exchange.by == chat.result.id else "dim", color=color)
-    for question in chat.result.questions:
-        for needle in question.needles if question.number == exchange.number else ():
-            for line in wrap_text(f"    {_gap_line(needle)}", width, "      "):
-                yield paint_text(line, "dim", color=color)
+    asked = (question for question in chat.result.questions if question.number == exchange.number)
+    for needle in (needle for question in asked for needle in question.needles):
+        told = f", {pluralize(needle.told_gap, 'token')} without the agent's replies" * (needle.told_gap < needle.gap)
+        distance = format_distance(needle.gap, timedelta(seconds=needle.seconds_passed))
+        rank = "" if needle.rank is None else f"; retrieved at rank {needle.rank}" if needle.rank else "; not retrieved"
+        for line in wrap_text(f"    needle #{needle.number}: {distance} before{told}{rank}", width, "      "):
+            yield paint_text(line, "dim", color=color)
     yield from speech_lines(asker_of(exchange), _shorten_message(exchange.message, "", full=full), width)
     if fault := chat.record.fault(exchange.number) if chat.record else "":
         yield from speech_lines("fault:", one_line(fault), width)
@@ -132,13 +134,6 @@ def _exchange_kind(result: ScenarioResult, exchange: Exchange) -> str:
         return "needle"
     kind = {"say": "message", "ask": "question"}.get(exchange.kind, exchange.kind)
     return kind if exchange.by == result.id else f"{one_line(exchange.by)}: {kind}" if exchange.by else kind
-
-
-def _gap_line(needle: NeedleRef) -> str:
-    told = f", {pluralize(needle.told_gap, 'token')} without the agent's replies" * (needle.told_gap < needle.gap)
-    rank = "" if needle.rank is None else f"; retrieved at rank {needle.rank}" if needle.rank else "; not retrieved"
-    distance = format_distance(needle.gap, timedelta(seconds=needle.seconds_passed))
-    return f"needle #{needle.number}: {distance} before{told}{rank}"
 
 
 def _shorten_message(text: str, keep: str, *, full: bool) -> str:
@@ -238,10 +233,8 @@ _LABELS = {"agent": "agent", "span": "span_label", "trial": "trial"}
 def add_show_arguments(parser: ArgumentParser) -> None:
     """Add the run, the item, and how much of it is shown."""
     add_place(parser)
-    parser.add_argument("--failed", action="store_true", help="list only examples that did not pass")
     full = "with ITEM: all texts in full, with the exchanges of others in between"
-    parser.add_argument("--full", action="store_true", help=full)
-    add_json(parser)
+    add_flags(parser, failed="list only examples that did not pass", full=full, json="print JSON")
     add_run(parser)
     item = "a node ID or part of one, or scenario/example as in colours/0"
     parser.add_argument("item", nargs="?", default="", metavar="ITEM", help=item)
@@ -275,30 +268,28 @@ def show_examples(given: Namespace) -> int:
         else:
             print("\n".join([*chat_lines(chat, width, color=color, full=given.full), *_note_lines(marks, width)]))
         return 0
-    chosen = rows_within(loaded_run.result.scenarios, given)
-    rows = [row for row in chosen if not given.failed or row.outcome != "passed"]
-    lines = _listed_rows(loaded_run, rows, width, color=color)
-    print(json.dumps(_run_json(loaded_run.result, rows), indent=1) if given.json else "\n".join(lines))
+    print("\n".join(_list_examples(loaded_run.result, given, width, color=color)))
     return 0
 
 
-def _run_json(run: RunResult, rows: Sequence[ScenarioResult]) -> dict[str, Any]:
-    totals = [
-        {"agent": each.agent, "span": each.span_label, "low": each.total_lower_bound, "high": each.total_upper_bound,
-         "out_of": each.maximum_total}
-        for each in result_columns(run)
-    ]  # fmt: skip
-    about = {"format": FORMAT, "run": run.run_id, "folder": run.folder, "totals": totals}
-    return {**about, "examples": [example_json(row) for row in rows], "notes": list(run.notices)}
-
-
-def _listed_rows(run: LoadedRun, rows: Sequence[ScenarioResult], width: int, *, color: bool) -> Iterator[str]:
+def _list_examples(run: RunResult, given: Namespace, width: int, *, color: bool) -> Iterator[str]:
+    rows = [row for row in rows_within(run.scenarios, given) if not given.failed or row.outcome != "passed"]
+    if given.json:
+        totals = [
+            {"agent": each.agent, "span": each.span_label, "low": each.total_lower_bound,
+             "high": each.total_upper_bound, "out_of": each.maximum_total}
+            for each in result_columns(run)
+        ]  # fmt: skip
+        about = {"format": FORMAT, "run": run.run_id, "folder": run.folder, "totals": totals}
+        listed = {"examples": [example_json(row) for row in rows], "notes": list(run.notices)}
+        yield json.dumps({**about, **listed}, indent=1)
+        return
     for (agent, span, trial), held in group_by(rows, lambda row: (row.agent, row.span_label, row.trial)).items():
         yield clip_text(one_line(f"{at_span(agent, span)}, trial {trial}"), width)
         yield from example_lines(held, width, color=color)
     passed = sum(row.outcome == "passed" for row in rows)
     yield f"{pluralize(len(rows), 'example')}, {passed:,} passed"
-    yield from _note_lines(run.result.notices, width)
+    yield from _note_lines(run.notices, width)
 
 
 def _note_lines(notices: Sequence[str], width: int) -> Iterator[str]:
@@ -331,19 +322,15 @@ def amend_verdict(given: Namespace) -> int:
     for name, verdict in verdicts.items():
         if verdict is not None:
             print(f"  {name}{verdict_text(verdict)}: {shorten_text(one_line(verdict.reason), _REASON, mark='…')}")
-    print(_total_line(loaded_run, amended, after))
-    return 0
-
-
-def _total_line(before: LoadedRun, after: LoadedRun, row: ScenarioResult) -> str:
-    """Return the total of the item's column, before and now."""
+    place = (after.agent, after.span_label)
     was, now = (
-        next(c for c in result_columns(run.result) if (c.agent, c.span_label) == (row.agent, row.span_label))
-        for run in (before, after)
+        next(column for column in result_columns(run.result) if (column.agent, column.span_label) == place)
+        for run in (loaded_run, amended)
     )
     totals = [f"{column.points} of {column.maximum_total}" if column.out_of else "none" for column in (was, now)]
-    amended = f"{pluralize(now.amended_verdicts, 'verdict')} of {len(now.rows):,} amended by hand"
-    return f"total of {one_line(now.label)}: {totals[0]} before, now {totals[1]} ({amended})"
+    by_hand = f"{pluralize(now.amended_verdicts, 'verdict')} of {len(now.rows):,} amended by hand"
+    print(f"total of {one_line(now.label)}: {totals[0]} before, now {totals[1]} ({by_hand})")
+    return 0
 
 
 # --- which example is meant

@@ -9,12 +9,12 @@ import re
 import shlex
 import subprocess
 import sys
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from pytest_ltm._cli.arguments import add_flags, add_option
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm._storage.schema import load_packaged_yaml
 from pytest_ltm.agents._discovery import Framework, load_frameworks
@@ -72,19 +72,34 @@ class Start(Struct, frozen=True, kw_only=True):
         gate: dict[str, str] = TEMPLATE_FILES["gates"]["own" if self.is_own else "stand_in"]
         return gate
 
+    def workflow(self, folder: Path, root: Path) -> str:
+        """Return the workflow of the repository at `root`, which tests the agent in `folder`."""
+        below = folder.resolve().relative_to(root.resolve()).as_posix()
+        inside = "" if below == "." else f"    defaults: {{run: {{working-directory: {below}}}}}\n"
+        own = "-r requirements.txt" if (folder / "requirements.txt").is_file() else ""
+        own = own or ("-e ." if (folder / "pyproject.toml").is_file() else "")
+        values = {
+            "inside": inside,
+            "packages": " ".join(filter(None, ["pytest-ltm", own or self.requires])),
+            "agent": shlex.quote(self.agent),
+            "span": TEMPLATE_FILES["span"],
+            **self.gate,
+            "key": TEMPLATE_FILES["key"] if self.needs_key else "",
+            "report": "ltm.html" if below == "." else f"{below}/ltm.html",
+        }
+        return _fill_template("workflow", values)
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the folder, what the agent is made with, and the agent."""
     parser.add_argument("folder", nargs="?", type=Path, default=Path(), metavar="FOLDER", help="(default: here)")
     skill = "write only a skill for coding agents, into the folder of skills, such as .agents/skills"
-    parser.add_argument("--skill", type=Path, metavar="FOLDER", help=skill)
+    add_option(parser, "--skill", "FOLDER", skill, None, type=Path)
     names = [*load_frameworks(), *TEMPLATE_FILES["stubs"]]
-    parser.add_argument(
-        "--from", dest="library", choices=names, metavar="LIBRARY",
-        help=f"what your bot is made with: {', '.join(names)} (default: what your project imports)",
-    )  # fmt: skip
-    parser.add_argument("--agent", metavar="SPEC", help="your agent, as for --ltm-agent: then no adapter is written")
-    parser.add_argument("--no-play", action="store_true", help="write the files only: no first run and no baseline")
+    made = f"what your bot is made with: {', '.join(names)} (default: what your project imports)"
+    add_option(parser, "--from", "LIBRARY", made, None, dest="library", choices=names)
+    add_option(parser, "--agent", "SPEC", "your agent, as for --ltm-agent: then no adapter is written", None)
+    add_flags(parser, no_play="write the files only: no first run and no baseline")
 
 
 def write_first_files(given: Namespace) -> int:
@@ -101,10 +116,12 @@ def write_first_files(given: Namespace) -> int:
     start = _choose_start(folder, given)
     root = next((each for each in (folder.resolve(), *folder.resolve().parents) if (each / ".git").exists()), folder)
     subject, seen = _choose_subject(folder)
+    scenario = {**subject, "project": _project_name(folder)}
+    scenario |= {name: subject[name].format(day=day) for name, day in (("first", "Tuesday"), ("then", "Friday"))}
     texts = {
         **{folder / path: text for path, text in start.texts.items()},
-        folder / f"test_ltm_{subject['name']}.py": _scenario_text(subject, folder),
-        root / WORKFLOW: _workflow_text(start, folder, root),
+        folder / f"test_ltm_{subject['name']}.py": _fill_template("scenario", scenario),
+        root / WORKFLOW: start.workflow(folder, root),
     }
     # looked for before anything is written: half of the files would be worse than none
     here = [_short(path) for path in texts if path.exists()]
@@ -140,16 +157,16 @@ def _choose_start(folder: Path, given: Namespace) -> Start:
         return Start(agent=given.agent, why=f"the agent under test is {given.agent}")
     if given.library in TEMPLATE_FILES["stubs"]:
         return _stub_start(given.library)
-    modules = dict(_parse_modules(folder))
+    modules = list(ProjectModule.of_project(folder))
     if given.library is None:
-        classes = [f"{name}:{kind}" for name, tree in modules.items() for kind in _classes_with_reply(tree)]
+        classes = [f"{module.name}:{kind}" for module in modules for kind in module.classes_with_reply()]
         if len(classes) == 1:
             return Start(agent=classes[0], why=f"found an agent, a class with reply(message): {classes[0]}")
     frameworks = load_frameworks()
     for library in frameworks if given.library is None else [given.library]:
         framework = frameworks[library]
-        importing = {name: tree for name, tree in modules.items() if framework.package in _imported_packages(tree)}
-        made = [(name, made) for name, tree in importing.items() for made in _objects_made(tree, framework.makers)]
+        importing = [module for module in modules if framework.package in module.imported_packages()]
+        made = [(module.name, made) for module in importing for made in module.objects_made(framework.makers)]
         if made or importing or given.library:
             return _framework_start(framework, made)
     return _stub_start("python")
@@ -184,58 +201,63 @@ def _stub_start(name: str) -> Start:
 # --- What a project shows: its modules are parsed, and none of them is run.
 
 
-def _parse_modules(folder: Path) -> Iterator[tuple[str, ast.Module]]:
-    """Yield the dotted name and the tree of each module of a project; files that cannot be parsed are left out."""
-    for path in islice(_python_files(folder), _MOST_FILES):
-        parts = list(path.relative_to(folder).with_suffix("").parts)
-        parts = parts[1:] if parts[0] == "src" else parts
-        try:
-            tree = ast.parse(path.read_text(encoding="utf-8"))
-        except (OSError, SyntaxError, ValueError):
-            continue
-        if parts and all(part.isidentifier() for part in parts):
-            yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), tree
+class ProjectModule(Struct, frozen=True):
+    """One module of a project."""
 
+    name: str
+    """Dotted, as it is imported."""
+    tree: ast.Module
 
-def _python_files(folder: Path) -> Iterator[Path]:
-    """Yield the Python files of a project in order, without entering what is skipped: an environment has thousands."""
-    for parent, folders, files in os.walk(folder):
-        environments = {name for name in folders if Path(parent, name, "pyvenv.cfg").is_file()}
-        folders[:] = sorted(name for name in {*folders} - environments if not _is_skipped(name))
-        yield from (Path(parent, name) for name in sorted(files) if name.endswith(".py") and not _is_skipped(name))
+    @classmethod
+    def of_project(cls, folder: Path) -> Iterator[ProjectModule]:
+        """Yield each module of a project; files that cannot be parsed are left out."""
+        paths: list[Path] = []
+        # Without entering what is skipped: an environment has thousands of files.
+        for parent, folders, files in os.walk(folder):
+            environments = {name for name in folders if Path(parent, name, "pyvenv.cfg").is_file()}
+            folders[:] = sorted(name for name in {*folders} - environments if not _is_skipped(name))
+            paths += (Path(parent, name) for name in sorted(files) if name.endswith(".py") and not _is_skipped(name))
+            if len(paths) >= _MOST_FILES:
+                break
+        for path in paths[:_MOST_FILES]:
+            parts = list(path.relative_to(folder).with_suffix("").parts)
+            parts = parts[1:] if parts[0] == "src" else parts
+            try:
+                tree = ast.parse(path.read_text(encoding="utf-8"))
+            except (OSError, SyntaxError, ValueError):
+                continue
+            if parts and all(part.isidentifier() for part in parts):
+                yield cls(".".join(parts[:-1] if parts[-1] == "__init__" else parts), tree)
+
+    def imported_packages(self) -> set[str]:
+        """Return the packages that it imports, with those within them: `llama_index` and `llama_index.core`."""
+        names = [alias.name for node in ast.walk(self.tree) if isinstance(node, ast.Import) for alias in node.names]
+        names += [node.module for node in ast.walk(self.tree) if isinstance(node, ast.ImportFrom) and node.module]
+        return {name[: end.start()] for name in names for end in re.finditer(r"\.|$", name)}
+
+    def objects_made(self, makers: list[str]) -> list[str]:
+        """Return the names that it gives to what one of these functions or methods returns, the last one first."""
+        made = []
+        for node in self.tree.body:
+            match node:
+                case ast.Assign(targets=targets, value=ast.Call(func=ast.Attribute(attr=maker) | ast.Name(id=maker))):
+                    made += [target.id for target in targets if isinstance(target, ast.Name) and maker in makers]
+        return made[::-1]
+
+    def classes_with_reply(self) -> list[str]:
+        """Return its public classes with a method `reply` that takes a message alone."""
+        public = [node for node in self.tree.body if isinstance(node, ast.ClassDef) and not node.name.startswith("_")]
+        replies = [
+            (node.name, method.args)
+            for node in public
+            for method in node.body
+            if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)) and method.name == "reply"
+        ]
+        return list(dict.fromkeys(name for name, given in replies if len(given.args) - len(given.defaults) == 2))
 
 
 def _is_skipped(name: str) -> bool:
     return name.startswith((".", "test_")) or name in _SKIPPED
-
-
-def _imported_packages(tree: ast.Module) -> set[str]:
-    """Return the packages that a module imports, with those within them: `llama_index` and `llama_index.core`."""
-    names = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
-    names += [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
-    return {name[: end.start()] for name in names for end in re.finditer(r"\.|$", name)}
-
-
-def _objects_made(tree: ast.Module, makers: list[str]) -> list[str]:
-    """Return the names that a module gives to what one of these functions or methods returns, the last one first."""
-    made = []
-    for node in tree.body:
-        match node:
-            case ast.Assign(targets=targets, value=ast.Call(func=ast.Attribute(attr=maker) | ast.Name(id=maker))):
-                made += [target.id for target in targets if isinstance(target, ast.Name) and maker in makers]
-    return made[::-1]
-
-
-def _classes_with_reply(tree: ast.Module) -> list[str]:
-    """Return the public classes of a module with a method `reply` that takes a message alone."""
-    public = [node for node in tree.body if isinstance(node, ast.ClassDef) and not node.name.startswith("_")]
-    replies = [
-        (node.name, method.args)
-        for node in public
-        for method in node.body
-        if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)) and method.name == "reply"
-    ]
-    return list(dict.fromkeys(name for name, given in replies if len(given.args) - len(given.defaults) == 2))
 
 
 def _project_name(folder: Path) -> str:
@@ -269,29 +291,9 @@ def _read_top(path: Path) -> str:
 # --- What is written.
 
 
-def _scenario_text(subject: dict[str, Any], folder: Path) -> str:
-    values = {**subject, "project": _project_name(folder)}
-    values["first"] = subject["first"].format(day="Tuesday")
-    values["then"] = subject["then"].format(day="Friday")
-    return re.sub(r"\{(\w+)\}", lambda found: values.get(found[1], found[0]), TEMPLATE_FILES["scenario"])
-
-
-def _workflow_text(start: Start, folder: Path, root: Path) -> str:
-    """Return the workflow of the repository at `root`, which tests the agent in `folder`."""
-    below = folder.resolve().relative_to(root.resolve()).as_posix()
-    inside = "" if below == "." else f"    defaults: {{run: {{working-directory: {below}}}}}\n"
-    own = "-r requirements.txt" if (folder / "requirements.txt").is_file() else ""
-    own = own or ("-e ." if (folder / "pyproject.toml").is_file() else "")
-    values = {
-        "inside": inside,
-        "packages": " ".join(filter(None, ["pytest-ltm", own or start.requires])),
-        "agent": shlex.quote(start.agent),
-        "span": TEMPLATE_FILES["span"],
-        **start.gate,
-        "key": TEMPLATE_FILES["key"] if start.needs_key else "",
-        "report": "ltm.html" if below == "." else f"{below}/ltm.html",
-    }
-    return re.sub(r"\{(\w+)\}", lambda found: values.get(found[1], found[0]), TEMPLATE_FILES["workflow"])
+def _fill_template(name: str, values: Mapping[str, str]) -> str:
+    # Not str.format: a workflow has braces of its own.
+    return re.sub(r"\{(\w+)\}", lambda found: values.get(found[1], found[0]), TEMPLATE_FILES[name])
 
 
 def _short(path: Path) -> str:

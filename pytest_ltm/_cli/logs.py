@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pytest_ltm._cli.arguments import add_output
+from pytest_ltm._cli.arguments import add_flags, add_option, add_output
 from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.clock import duration
 from pytest_ltm._storage.disk import Appender, write_whole
@@ -52,29 +52,27 @@ def check_logs(given: Namespace) -> int:
     status 1 if anything is wrong.
     """
     file = LogsFile(given.file)
-    print("\n".join(file.faults or _content_lines(file)))
-    return bool(file.faults)
-
-
-def _content_lines(file: LogsFile) -> Iterator[str]:
+    if file.faults:
+        print("\n".join(file.faults))
+        return 1
     places = [place for user in file.users.values() for place in user.sessions.values()]
     asked = [one for user in file.users.values() for one in user.questions.values()]
     whose = f" of {pluralize(len(file.users), 'user')}" if "" not in file.users else ""
     turns, dates = sum(place.turns for place in places), [place.at for place in places]
     sizes = f"{pluralize(len(places), 'session')}{whose}, {pluralize(turns, 'turn')}"
-    yield f"{file.path}: {sizes}, {min(dates):%Y-%m-%d} to {max(dates):%Y-%m-%d}"
+    print(f"{file.path}: {sizes}, {min(dates):%Y-%m-%d} to {max(dates):%Y-%m-%d}")
     for kind, count in sorted(Counter(one.kind for one in asked).items()):
         mine = [one for one in asked if one.kind == kind]
         gold, never = sum(bool(one.golds) for one in mine), sum(one.never_told for one in mine)
         known = f"gold answers: {gold}, never told: {never}, with evidence: {sum(bool(one.evidence) for one in mine)}"
-        yield f"  {kind}: {pluralize(count, 'question')}; {known}"
-    if not asked:
-        yield f"  no questions yet: add lines such as {EXAMPLE}"
-    yield from (f"  {note}" for note in file_notes(file))
+        print(f"  {kind}: {pluralize(count, 'question')}; {known}")
+    notes = [] if asked else [f"no questions yet: add lines such as {EXAMPLE}"]
+    notes += file_notes(file)
     # any salt will do: these stand-ins are thrown away
     text = _redact_lines(file, Redactor(b"only to count"), write=lambda _: None)
-    if text:
-        yield f"  it holds {text}. To take them out: ltm data logs-redact"
+    notes += [f"it holds {text}. To take them out: ltm data logs-redact"] * bool(text)
+    print(*(f"  {note}" for note in notes), sep="\n", end="\n" * bool(notes))
+    return 0
 
 
 # --- logs-redact
@@ -85,11 +83,10 @@ def add_redact_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("file", type=Path, metavar="FILE", help=_FILE)
     add_output(parser, "FILE", _NEW, required=True)
     names = "names, one per line; those in lower case match in any case (repeatable)"
-    parser.add_argument("--names", type=Path, action="append", default=[], metavar="FILE", help=names)
-    speakers = "leave the names of speakers that are on no list"
-    parser.add_argument("--keep-speakers", action="store_true", help=speakers)
+    add_option(parser, "--names", "FILE", names, [], type=Path)
+    add_flags(parser, keep_speakers="leave the names of speakers that are on no list")
     salt = "the secret that stand-ins are made with, created if missing (default: ltm-logs.salt)"
-    parser.add_argument("--salt", type=Path, default=Path("ltm-logs.salt"), metavar="FILE", help=salt)
+    add_option(parser, "--salt", "FILE", salt, Path("ltm-logs.salt"))
 
 
 def redact_logs(given: Namespace) -> int:
@@ -118,8 +115,15 @@ def redact_logs(given: Namespace) -> int:
     if len(salt) < SHORTEST_SALT:
         raise DatasetError(f"--salt: {path}: holds fewer than {SHORTEST_SALT} characters, which can be guessed")
     redactor = Redactor(salt, names)
-    with _log_writer(given.output) as write:
-        text = _redact_lines(file, redactor, write)
+    with _new_file(given.output):
+        appender = Appender(given.output, new=True)
+        try:
+            text = _redact_lines(
+                file, redactor, lambda row: appender.append((json.dumps(row, ensure_ascii=False) + "\n").encode())
+            )
+            LogsFile(given.output).check()
+        finally:
+            appender.close()
     _print_note(f"{given.output}: {text or 'nothing was found to take out'}")
     return 0
 
@@ -147,13 +151,12 @@ def add_convert_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("kind", metavar="KIND", choices=kinds, help=f"{text}. One of {', '.join(kinds)}")
     parser.add_argument("files", type=Path, metavar="FILE", nargs="+", help="files or folders; of chats also the zip")
     add_output(parser, "FILE", _NEW, required=True)
-    parser.add_argument("--gap", default="4h", metavar="TIME", help="the silence that ends a session (default: 4h)")
+    add_option(parser, "--gap", "TIME", "the silence that ends a session (default: 4h)", "4h")
     orders = "WhatsApp: order of day, month, year (default: as the whole file fits)"
     parser.add_argument("--dates", default="", choices=["dmy", "mdy", "ymd"], help=orders)
-    assistant = "a speaker who is the assistant (repeatable)"
-    parser.add_argument("--assistant", action="append", default=[], metavar="NAME", help=assistant)
+    add_option(parser, "--assistant", "NAME", "a speaker who is the assistant (repeatable)", [])
     zone = "chats: the zone of times that name none, in which all are written, such as Europe/Berlin (default: UTC)"
-    parser.add_argument("--timezone", default="", metavar="ZONE", help=zone)
+    add_option(parser, "--timezone", "ZONE", zone)
 
 
 def convert_data(given: Namespace) -> int:
@@ -161,18 +164,11 @@ def convert_data(given: Namespace) -> int:
 
     A table says what was cut, left out or guessed. --ltm-suite=KIND plays the files of a benchmark without this step.
     """
-    _refuse_overwriting(given.output)
-    source, opening, read = _reader_of(given)
-    try:
+    with _new_file(given.output):
+        source, opening, read = _reader_of(given)
         counts = write_interchange(given.output, read, given.files, source=source, opening=opening)
-    except FileNotFoundError as error:
-        raise DatasetError(f"-o: {given.output}: cannot be written. Is there such a folder?") from error
-    try:
         file = LogsFile(given.output)
         file.check()
-    except DatasetError:
-        given.output.unlink()
-        raise
     places = [place for user in file.users.values() for place in user.sessions.values()]
     asked = sum(len(user.questions) for user in file.users.values())
     text = f"{pluralize(len(places), 'session')}, {pluralize(sum(place.turns for place in places), 'turn')}"
@@ -213,27 +209,19 @@ def _reader_of(given: Namespace) -> tuple[str, str, HistoryReader]:
 
 
 @contextmanager
-def _log_writer(path: Path) -> Iterator[Callable[[Mapping[str, Any]], None]]:
-    """Yield what adds a line to a new file of logs, which is checked at the end; what fails leaves no file."""
-    _refuse_overwriting(path)
-    try:
-        file = Appender(path, new=True)
-    except DiskFault as error:
-        raise DatasetError(f"-o: {path}: cannot be written. Is there such a folder?") from error
-    try:
-        yield lambda row: file.append((json.dumps(row, ensure_ascii=False) + "\n").encode())
-        LogsFile(path).check()
-    # half a file would pass for a whole one
-    except BaseException:
-        path.unlink()
-        raise
-    finally:
-        file.close()
-
-
-def _refuse_overwriting(path: Path) -> None:
+def _new_file(path: Path) -> Iterator[None]:
+    """Write a file in the block that was not there before; what fails leaves none."""
     if path.exists():
         raise DatasetError(f"-o: {path} exists already, and is not overwritten. Name another file, or delete it")
+    try:
+        yield
+    except BaseException as error:
+        # half a file would pass for a whole one; but one that came to be meanwhile is somebody else's
+        if not isinstance(error.__cause__, FileExistsError):
+            path.unlink(missing_ok=True)
+        if isinstance(error, (DiskFault, FileNotFoundError)) and not path.parent.is_dir():
+            raise DatasetError(f"-o: {path}: cannot be written. Is there such a folder?") from error
+        raise
 
 
 def _print_note(text: str) -> None:

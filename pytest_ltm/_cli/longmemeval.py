@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._cli.arguments import RUN, add_json, add_output, add_run
+from pytest_ltm._cli.arguments import RUN, add_flags, add_option, add_output, add_run
 from pytest_ltm._journal.run_file import find_run
 from pytest_ltm._language.lists import join_some
 from pytest_ltm._language.rulings.gold import Ruling
@@ -24,32 +24,17 @@ from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you
 from pytest_ltm._storage.rows import json_of, read_json_rows
 from pytest_ltm._storage.sanitize import for_file
 from pytest_ltm._storage.schema import Field
-from pytest_ltm.datasets.longmemeval.evaluation import (
-    Accuracy,
-    QuestionVerdict,
-    aggregate_verdicts,
-    prompt_for,
-    rule_on_hypothesis,
-)
+from pytest_ltm.datasets.longmemeval import evaluation, retrieval
 from pytest_ltm.datasets.longmemeval.longmemeval_options import TYPES
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
-from pytest_ltm.datasets.longmemeval.retrieval import (
-    DEPTHS,
-    RetrievalMetrics,
-    retrieval_figures,
-    retrieval_scores,
-    turns_as_sessions,
-)
 from pytest_ltm.judges._judge_registry import judge_session
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pytest_ltm._journal.result import ScenarioResult
-    from pytest_ltm._model.judge import AnsweredBy
     from pytest_ltm._results.run_loading import ConversationFolder, LoadedRun
-    from pytest_ltm.datasets.longmemeval.evaluation import Aggregates
 
 
 # --- longmemeval-score
@@ -59,14 +44,12 @@ def add_score_arguments(parser: ArgumentParser) -> None:
     """Add the file of answers, that of its questions, and who decides."""
     rows = f"JSON lines (or .gz) with {', '.join(COMPLETE)}; with --data question_id and hypothesis"
     parser.add_argument("file", type=Path, metavar="FILE", help=rows)
-    data = "LongMemEval's file with the questions: oracle, S or M"
-    parser.add_argument("--data", type=Path, metavar="FILE", help=data)
-    add_json(parser, "print JSON: every row's verdict and the sums")
-    parser.add_argument("--judge-all", action="store_true", help="let the judge decide all, not just what rules cannot")
+    add_option(parser, "--data", "FILE", "LongMemEval's file with the questions: oracle, S or M", None, type=Path)
+    judge_all = "let the judge decide all, not just what rules cannot"
+    add_flags(parser, json="print JSON: every row's verdict and the sums", judge_all=judge_all)
     source = parser.add_mutually_exclusive_group()
-    labels = "take a judge's verdicts from the rows (autoeval_label)"
-    source.add_argument("--labels", action="store_true", help=labels)
-    source.add_argument("--ltm-judge", dest="judge", metavar="SPEC", help="the judge that decides what rules cannot")
+    add_flags(source, labels="take a judge's verdicts from the rows (autoeval_label)")
+    add_option(source, "--ltm-judge", "SPEC", "the judge that decides what rules cannot", None, dest="judge")
 
 
 def score_longmemeval(given: Namespace) -> int:
@@ -76,10 +59,20 @@ def score_longmemeval(given: Namespace) -> int:
         raise DatasetError(f"{given.file}: holds no rows")
     ruled = _judge_answers(answers, given)
     right = {"yes": True, "no": False, "unscored": None}
-    verdicts = [QuestionVerdict(one.question_id, one.question_type, right[said.verdict]) for one, said in ruled]
-    sums = aggregate_verdicts(verdicts)
+    verdicts = [
+        evaluation.QuestionVerdict(one.question_id, one.question_type, right[said.verdict]) for one, said in ruled
+    ]
+    sums = evaluation.aggregate_verdicts(verdicts)
     if given.json:
-        print(json.dumps(_as_json(ruled, sums, missing), indent=2))
+        values = {
+            "rows": [
+                {"question_id": one.question_id, "verdict": said.verdict, "reason": said.reason} for one, said in ruled
+            ],
+            "by_type": {name: accuracy.as_json() for name, accuracy in sums.by_type.items()},
+            "task_averaged": sums.task_averaged,
+            "overall": sums.overall.as_json(), "abstention": sums.abstention.as_json(), "missing": missing,
+        }  # fmt: skip
+        print(json.dumps(values, indent=2))
         return 0
     sys.stdout.write(accuracy_table(sums))
     if missing:  # as in the published script, no mean has them
@@ -93,24 +86,28 @@ def _judge_answers(answered: Sequence[Answered], given: Namespace) -> list[tuple
             why = f"no {LABELS[0]}: {given.file} holds no judge's verdicts. Leave out the option"
             raise DatasetError(f"{silent.where}: {why}")
         return [(one, Ruling("yes" if one.label else "no", f"as {one.judge or 'its judge'} said")) for one in answered]
-    ruled = [(one, one.rule_grade) for one in answered]
+    ruled = [
+        (one, evaluation.rule_on_hypothesis(
+            question_id=one.question_id, question_type=one.question_type, question=one.question, answer=one.answer,
+            hypothesis=one.hypothesis,
+        ))
+        for one in answered
+    ]  # fmt: skip
     if given.judge is None:
         return ruled
     with judge_session(given.judge) as ask:
-        return [
-            (one, _judge_one(one, ask) if given.judge_all or said.verdict == "unscored" else said)
-            for one, said in ruled
-        ]
-
-
-def _judge_one(one: Answered, ask: AnsweredBy) -> Ruling:
-    prompt = prompt_for(one.question_id, one.question_type)
-    inquiry = prompt.inquiry(question=one.question, reference=str(one.answer), answer=one.hypothesis)
-    # the published evaluation asks once
-    decision = decide_by_votes(ask, inquiry, votes=1)
-    if isinstance(decision, JudgeDecision):
-        return Ruling("yes" if decision.grade == "yes" else "no", str(decision))
-    return Ruling("unscored", decision.reason)
+        for number, (one, said) in enumerate(ruled):
+            if not given.judge_all and said.verdict != "unscored":
+                continue
+            prompt = evaluation.prompt_for(one.question_id, one.question_type)
+            inquiry = prompt.inquiry(question=one.question, reference=str(one.answer), answer=one.hypothesis)
+            # the published evaluation asks once
+            decision = decide_by_votes(ask, inquiry, votes=1)
+            if isinstance(decision, JudgeDecision):
+                ruled[number] = one, Ruling("yes" if decision.grade == "yes" else "no", str(decision))
+            else:
+                ruled[number] = one, Ruling("unscored", decision.reason)
+    return ruled
 
 
 _SHOWN = 5
@@ -119,20 +116,7 @@ _SHOWN = 5
 # --- what is printed
 
 
-def _as_json(ruled: Sequence[tuple[Answered, Ruling]], sums: Aggregates, missing: Sequence[str]) -> dict[str, Any]:
-    return {
-        "rows": [
-            {"question_id": one.question_id, "verdict": said.verdict, "reason": said.reason} for one, said in ruled
-        ],
-        "by_type": {name: accuracy.as_json() for name, accuracy in sums.by_type.items()},
-        "task_averaged": sums.task_averaged,
-        "overall": sums.overall.as_json(),
-        "abstention": sums.abstention.as_json(),
-        "missing": missing,
-    }
-
-
-def accuracy_table(sums: Aggregates) -> str:
+def accuracy_table(sums: evaluation.Aggregates) -> str:
     """Return the sums as text, one line for each type."""
     lines = [f"{'type':<28}{'accuracy':>9}{'judged':>8}{'unscored':>10}"]
     lines += [_accuracy_line(name, accuracy) for name, accuracy in sums.by_type.items()]
@@ -142,7 +126,7 @@ def accuracy_table(sums: Aggregates) -> str:
     return "\n".join(lines)
 
 
-def _accuracy_line(name: str, accuracy: Accuracy) -> str:
+def _accuracy_line(name: str, accuracy: evaluation.Accuracy) -> str:
     value = "-" if accuracy.value is None else f"{accuracy.value:.4f}"
     return f"{name:<28}{value:>9}{accuracy.judged:>8}{accuracy.unscored:>10}"
 
@@ -172,14 +156,6 @@ class Answered:
     judge: str
     """Who that was; "" where the row does not tell."""
 
-    @property
-    def rule_grade(self) -> Ruling:
-        """What the rules say."""
-        return rule_on_hypothesis(
-            question_id=self.question_id, question_type=self.question_type, question=self.question,
-            answer=self.answer, hypothesis=self.hypothesis,
-        )  # fmt: skip
-
 
 def read_answers(path: Path, data: Path | None) -> tuple[list[Answered], list[str]]:
     """Return the answers of a file, and the ids of questions in `data`, if it is given, that have none.
@@ -188,7 +164,7 @@ def read_answers(path: Path, data: Path | None) -> tuple[list[Answered], list[st
     """
     if data is None:
         rows = read_json_rows(path, HYPOTHESIS)
-        return [_parse_answered(where, _complete_row(where, row), row) for where, row in rows], []
+        return [_parse_answered(where, row, row) for where, row in rows], []
     file = LongMemEvalFile(data)
     known = {entry.id: entry for entry in file.entries}
     given: dict[str, Answered] = {}
@@ -204,14 +180,10 @@ def read_answers(path: Path, data: Path | None) -> tuple[list[Answered], list[st
     return list(given.values()), [name for name in known if name not in given]
 
 
-def _complete_row(where: str, row: dict[str, Any]) -> dict[str, Any]:
-    if missing := [name for name in COMPLETE if name not in row]:
+def _parse_answered(where: str, about: dict[str, Any], row: dict[str, Any]) -> Answered:
+    if missing := [name for name in COMPLETE if name not in about and name not in row]:
         hint = "Answers alone need their questions: --data FILE, the file that has them"
         raise DatasetError(f"{where}: the field {missing[0]!r} is missing. {hint}")
-    return row
-
-
-def _parse_answered(where: str, about: dict[str, Any], row: dict[str, Any]) -> Answered:
     kind = about["question_type"]
     if kind not in TYPES:
         hint = did_you_mean(str(kind), TYPES)
@@ -236,9 +208,6 @@ def _parse_answered(where: str, about: dict[str, Any], row: dict[str, Any]) -> A
 
 
 # --- longmemeval-retrieval and longmemeval-export
-
-LEVELS = ("session", "turn")
-METRICS = ("recall_any", "recall_all", "ndcg_any", "ndcg")
 
 
 def _choose_conversations(run: LoadedRun, given: Namespace) -> list[ConversationFolder]:
@@ -284,8 +253,8 @@ def add_export_arguments(parser: ArgumentParser) -> None:
 
 
 def _add_choice(parser: ArgumentParser, kinds: str = RUN) -> None:
-    for flag, metavar in (("--agent", "LABEL"), ("--trial", "N")):
-        parser.add_argument(flag, default="", metavar=metavar, help=f"which {flag[2:]}, if the run has several")
+    add_option(parser, "--agent", "LABEL", "which agent, if the run has several")
+    add_option(parser, "--trial", "N", "which trial, if the run has several")
     add_run(parser, required=True, kinds=kinds)
 
 
@@ -315,8 +284,7 @@ def add_measure_arguments(parser: ArgumentParser) -> None:
     """Add the run or file, and whose rankings."""
     _add_choice(parser, kinds=f"{RUN}; or a JSON file of rankings")
     turns = "the IDs are turns (<session>_<turn>): also print the metrics over sessions"
-    parser.add_argument("--turns", action="store_true", help=turns)
-    add_json(parser, "print JSON, as always for a file of rankings")
+    add_flags(parser, turns=turns, json="print JSON, as always for a file of rankings")
 
 
 def measure_retrieval(given: Namespace) -> int:
@@ -340,7 +308,7 @@ def measure_retrieval(given: Namespace) -> int:
             asked = record.exchange(row.questions[-1].number) if record and row.questions else None
             wanted, turns = facts.get("wanted_turns"), facts.get("user_turns", {})
             if asked is not None and asked.retrieved is not None and wanted:
-                values[facts["id"]] = retrieval_figures(asked.retrieved, wanted, turns)
+                values[facts["id"]] = retrieval.retrieval_figures(asked.retrieved, wanted, turns)
     if not values:
         raise DatasetError(
             f"{run.path}: no answer to a LongMemEval question with marked evidence says what was retrieved: the agent "
@@ -351,9 +319,9 @@ def measure_retrieval(given: Namespace) -> int:
         listed = [{"question_id": name, "metrics": metrics} for name, metrics in values.items()]
         print(json.dumps({"questions": len(values), "means": means, "rows": listed}, indent=2))
         return 0
-    print(f"{f'{len(values):,} questions, k =':<24}" + "".join(f"{k:>8}" for k in DEPTHS))
-    for level, metric in product(LEVELS, METRICS):
-        cells = "".join(f"{means[f'{level}_{metric}_{k}']:>8.3f}" for k in DEPTHS)
+    print(f"{f'{len(values):,} questions, k =':<24}" + "".join(f"{k:>8}" for k in retrieval.DEPTHS))
+    for level, metric in product(("session", "turn"), ("recall_any", "recall_all", "ndcg_any", "ndcg")):
+        cells = "".join(f"{means[f'{level}_{metric}_{k}']:>8.3f}" for k in retrieval.DEPTHS)
         print(f"{f'{level} {metric}':<24}{cells}")
     return 0
 
@@ -367,13 +335,10 @@ def _ranking_metrics(fields: dict[str, Field], *, turns: bool) -> dict[str, Any]
         where = f"{fields['rankings'].where}: {fields['rankings'].path}"
         raise DatasetError(f"{where}: there is no id {beyond} in corpus_ids")
     ranked = [corpus[place] for place in places]
-    row: dict[str, Any] = {"metrics": _at_depths(retrieval_scores, ranked, corpus, gold)}
+    measures = {"metrics": retrieval.retrieval_scores}
     if turns or "turn2session" in fields:
-        row["turn2session"] = _at_depths(turns_as_sessions, ranked, corpus, gold)
-    return row
-
-
-def _at_depths(
-    metric: Callable[..., RetrievalMetrics], ranked: Sequence[str], corpus: Sequence[str], gold: frozenset[str]
-) -> dict[str, dict[str, float]]:
-    return {str(k): asdict(metric(ranked, corpus, gold, k)) for k in DEPTHS}
+        measures["turn2session"] = retrieval.turns_as_sessions
+    return {
+        name: {str(k): asdict(measure(ranked, corpus, gold, k)) for k in retrieval.DEPTHS}
+        for name, measure in measures.items()
+    }

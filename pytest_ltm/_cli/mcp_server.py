@@ -6,11 +6,10 @@ import json
 import os
 import subprocess
 import sys
-from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._cli.arguments import add_ltm_dir, positive_integer
+from pytest_ltm._cli.arguments import add_flags, add_ltm_dir, add_option, positive_integer
 from pytest_ltm._results.text import shorten_text
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm._storage.sanitize import for_screen
@@ -18,7 +17,6 @@ from pytest_ltm.reporting.markdown import STEP_SUMMARY
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable
 
 
 # Characters of a tool's answer; of a longer one the middle is left out, or whole examples.
@@ -38,14 +36,13 @@ An agent is named as for pytest's --ltm-agent: `package.module:Class`, `openai:M
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add what the tools may do, and where runs are."""
-    allow = "also check agents and play runs; without it the tools only read runs"
-    parser.add_argument("--allow-runs", action="store_true", help=allow)
+    add_flags(parser, allow_runs="also check agents and play runs; without it the tools only read runs")
     tokens = "most tokens of one run, input and output (default: 1000000)"
-    parser.add_argument("--max-tokens", type=positive_integer, default=1_000_000, metavar="N", help=tokens)
+    add_option(parser, "--max-tokens", "N", tokens, 1_000_000, type=positive_integer)
     cost = "most dollars of one run; agents whose cost is unknown are then refused (default: no limit but tokens)"
-    parser.add_argument("--max-cost", type=float, default=None, metavar="DOLLARS", help=cost)
+    add_option(parser, "--max-cost", "DOLLARS", cost, None, type=float)
     minutes = "most minutes of one run, which can be resumed (default: 15)"
-    parser.add_argument("--max-minutes", type=positive_integer, default=15, metavar="N", help=minutes)
+    add_option(parser, "--max-minutes", "N", minutes, 15, type=positive_integer)
     add_ltm_dir(parser)
 
 
@@ -91,8 +88,17 @@ class _Tools:
 
         run: a run ID or 'latest'. failed: only examples that did not pass. trial: only this one.
         """
-        words = [*["--failed"] * failed, f"--trial={trial}", self._place]
-        return await _answer(["-m", "pytest_ltm", "show", "--json", *words, "--", run], _READING_SECONDS, _fit_examples)
+        words = [*["--failed"] * failed, f"--trial={trial}", self._place, "--", run]
+        text = await _answer(["-m", "pytest_ltm", "show", "--json", *words], _READING_SECONDS)
+        values = json.loads(text)
+        # JSON that is cut in its middle is none, so whole examples are left out.
+        lengths = accumulate(len(json.dumps(each)) + 2 for each in values["examples"])
+        room = LONGEST - len(json.dumps({**values, "examples": []})) - len(_LEFT_OUT) - 20
+        fitting = sum(length <= room for length in lengths)
+        if left_out := len(values["examples"]) - fitting:
+            values["examples"] = values["examples"][:fitting]
+            values["notes"].append(_LEFT_OUT.format(count=left_out))
+        return json.dumps(values)
 
     async def explain(self, item: str, run: str = "latest", agent: str = "", span: str = "", trial: str = "") -> str:
         """Explain a lost mark as JSON: what was told, how many tokens before the question, the answer, the verdict.
@@ -132,7 +138,7 @@ class _Tools:
             f"--ltm-max-tokens={min(max_tokens, limit) if max_tokens > 0 else limit}",
             *[f"--ltm-max-cost={cost}"] * (cost is not None),
         ]
-        return await _answer(words, 60 * self._given.max_minutes)
+        return shorten_text(await _answer(words, 60 * self._given.max_minutes), LONGEST)
 
     def _require_runs(self, tool: str) -> None:
         if not self._given.allow_runs:
@@ -142,22 +148,10 @@ class _Tools:
 
     @staticmethod
     async def _read(*words: str) -> str:
-        return await _answer(["-m", "pytest_ltm", *words], _READING_SECONDS)
+        return shorten_text(await _answer(["-m", "pytest_ltm", *words], _READING_SECONDS), LONGEST)
 
 
-def _fit_examples(text: str) -> str:
-    """Return the JSON of a run with as many examples as an answer may have; a note says how many are left out."""
-    run = json.loads(text)
-    lengths = accumulate(len(json.dumps(each)) + 2 for each in run["examples"])
-    room = LONGEST - len(json.dumps({**run, "examples": []})) - len(_LEFT_OUT) - 20
-    fitting = sum(length <= room for length in lengths)
-    if left_out := len(run["examples"]) - fitting:
-        run["examples"] = run["examples"][:fitting]
-        run["notes"].append(_LEFT_OUT.format(count=left_out))
-    return json.dumps(run)
-
-
-async def _answer(words: list[str], seconds: float, fit: Callable[[str], str] | None = None) -> str:
+async def _answer(words: list[str], seconds: float) -> str:
     """Return what a Python process prints, while the server goes on answering; ToolError with why it printed nothing.
 
     A process that takes longer is told to end, as Ctrl-C would tell it, and then ended.
@@ -165,10 +159,10 @@ async def _answer(words: list[str], seconds: float, fit: Callable[[str], str] | 
     from anyio import to_thread
     from mcp.server.mcpserver.exceptions import ToolError
 
-    output, errors = map(for_screen, await to_thread.run_sync(partial(_run_python, words, seconds)))
+    output, errors = map(for_screen, await to_thread.run_sync(_run_python, words, seconds))
     if not output.strip():
         raise ToolError(shorten_text(errors.strip() or "nothing was printed", LONGEST))
-    return fit(output.strip()) if fit else shorten_text(output.strip(), LONGEST)
+    return output.strip()
 
 
 def _run_python(words: list[str], seconds: float) -> tuple[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from itertools import product, starmap
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
@@ -25,7 +26,7 @@ from pytest_ltm.reporting.summary import rewrite_summary, write_summary, write_v
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from pytest_ltm._journal.amendments import Amendment
@@ -76,7 +77,12 @@ def merge_runs(given: Namespace) -> int:
         if amendments:
             text = json_text({nodeid: to_record(entry) for nodeid, entry in sorted(amendments.items())})
             (beside / _amendments.FILE).write_bytes(text.encode())
-        _write_parts(beside, chosen)
+        # How each part was started is kept for verifying: a merged run cannot be started again as one.
+        names: dict[Path, list[str]] = {}
+        for part in chosen:
+            names.setdefault(part.path.parent, []).append(part.path.name)
+        if known := [one for run, held in names.items() for one in run_parts(run, held)]:
+            (beside / PARTS).write_bytes(json_text({"parts": known}).encode())
         merged = _summed_up(target, beside, runs, missing)
     joined = f"{pluralize(len(chosen), 'conversation')}, {pluralize(len(merged.result.scenarios), 'example')}"
     lines = [f"merged {pluralize(len(runs), 'run')}: {joined} -> {target}"]
@@ -99,58 +105,60 @@ def merge_parts(runs: Sequence[LoadedRun]) -> tuple[list[ConversationFolder], li
     every = [folder for run in runs for folder in run.conversations]
     if damages := [damage for part in every if (damage := part.damage())]:
         raise ConfigurationError("\n  ".join(["journals are damaged:", *damages]))
-    _refuse_other_agents(every)
-    _refuse_other_plans(every)
+    _refuse_strangers(every)
     chosen: dict[str, ConversationFolder] = {}
     repeated: list[str] = []
     for part in every:
         first = chosen.setdefault(part.path.name, part)
-        if first is not part:
-            chosen[part.path.name], sentence = _one_of(first, part)
-            repeated.append(sentence)
-    missing = [*_missing_shards(runs), *_missing_conversations(runs, chosen.values())]
-    return list(chosen.values()), repeated, missing
+        if first is part:
+            continue
+        name, where = part.path.name, f"{part.path.name} is in {first.path.parent} and in {part.path.parent}"
+        journals = [each.path / "journal.jsonl" for each in (first, part)]
+        contents = [read_regular(path) if path.is_file() else None for path in journals]
+        complete = [each for each in (first, part) if each.result.ended == "complete"]
+        if first.result == part.result and contents[0] == contents[1]:
+            repeated.append(f"{where}: the same, taken once")
+        elif len(complete) == 1:
+            chosen[name] = complete[0]
+            repeated.append(f"{where}: taken from {complete[0].path.parent}, where it is complete")
+        else:
+            raise ConfigurationError(
+                f"{where}, with different results, and nothing says which one counts. Leave one of these runs out, "
+                f"or take the folder {name} out of one of them"
+            )
+    return list(chosen.values()), repeated, _missing_parts(runs, chosen.values())
 
 
-def _comparable_content(part: ConversationFolder) -> tuple[object, bytes | None]:
-    """Return what two equal conversations have in common: their results and, where there is one, their journal."""
-    journal = part.path / "journal.jsonl"
-    return part.result, read_regular(journal) if journal.is_file() else None
-
-
-def _one_of(first: ConversationFolder, second: ConversationFolder) -> tuple[ConversationFolder, str]:
-    """Return which of two is taken: equal ones are one, a complete one is better than an interrupted one."""
-    where = f"{first.path.name} is in {first.path.parent} and in {second.path.parent}"
-    if _comparable_content(first) == _comparable_content(second):
-        return first, f"{where}: the same, taken once"
-    complete = [part for part in (first, second) if part.result.ended == "complete"]
-    if len(complete) == 1:
-        return complete[0], f"{where}: taken from {complete[0].path.parent}, where it is complete"
-    raise ConfigurationError(
-        f"{where}, with different results, and nothing says which one counts. Leave one of these runs out, "
-        f"or take the folder {first.path.name} out of one of them"
-    )
-
-
-def _refuse_other_agents(every: Iterable[ConversationFolder]) -> None:
-    first: dict[str, ConversationFolder] = {}
+def _refuse_strangers(every: Sequence[ConversationFolder]) -> None:
+    """Raise ConfigurationError where conversations are of other agents or plans than those with their labels."""
+    by_agent: dict[str, ConversationFolder] = {}
     for part in every:
-        one = first.setdefault(part.result.agent, part)
+        one = by_agent.setdefault(part.result.agent, part)
         if one.result.agent_fingerprint != part.result.agent_fingerprint:
             raise ConfigurationError(
                 f"the agent {part.result.agent!r} is not the same in {one.path.parent} ({one.result.agent_spec}, "
                 f"{one.path.name}) and in {part.path.parent} ({part.result.agent_spec}, {part.path.name}): their "
                 "configurations differ. Two agents in one run need two labels: --ltm-agent=NAME=SPEC"
             )
-
-
-def _refuse_other_plans(every: Sequence[ConversationFolder]) -> None:
     by_place: dict[tuple[str, str], ConversationFolder] = {}
     for part in every:
         first = by_place.setdefault((part.result.span_label, part.result.trial), part)
         if first.result.plan_fingerprint != part.result.plan_fingerprint:
-            raise _merge_refusal(first, part, _plan_differences(first, part))
-        if sentences := _general_differences(every[0], part):
+            try:
+                plans = [Plan.from_json(each.plan(), where=str(each.path)) for each in (first, part)]
+            except DefinitionError as error:
+                why = f"The fingerprints differ, and a plan cannot be read: {error}"
+                raise _merge_refusal(first, part, [why]) from None
+            changed_by_hand = "The fingerprints differ: one of the files was changed by hand."
+            raise _merge_refusal(first, part, plan_differences(*plans) or [changed_by_hand])
+        plan, other = every[0].plan(), part.plan()
+        sentences = [
+            f"The plan's {name} is {json.dumps(plan.get(name), ensure_ascii=False)} in one and "
+            f"{json.dumps(other.get(name), ensure_ascii=False)} in the other."
+            for name in MUST_BE_EQUAL
+            if plan and other and plan.get(name) != other.get(name)
+        ]
+        if sentences:
             raise _merge_refusal(every[0], part, sentences)
 
 
@@ -160,71 +168,27 @@ def _merge_refusal(one: ConversationFolder, other: ConversationFolder, sentences
     return ConfigurationError("\n  ".join([why, str(one.path), str(other.path), *listed]))
 
 
-def _plan_differences(one: ConversationFolder, other: ConversationFolder) -> list[str]:
-    try:
-        plans = [Plan.from_json(part.plan(), where=str(part.path)) for part in (one, other)]
-    except DefinitionError as error:
-        return [f"The fingerprints differ, and a plan cannot be read: {error}"]
-    return plan_differences(*plans) or ["The fingerprints differ: one of the files was changed by hand."]
-
-
-def _general_differences(one: ConversationFolder, other: ConversationFolder) -> list[str]:
-    first, second = one.plan(), other.plan()
-    if not first or not second:
-        return []
-    return [
-        f"The plan's {name} is {json.dumps(first.get(name), ensure_ascii=False)} in one and "
-        f"{json.dumps(second.get(name), ensure_ascii=False)} in the other."
-        for name in MUST_BE_EQUAL
-        if first.get(name) != second.get(name)
-    ]
-
-
-def _missing_shards(runs: Iterable[LoadedRun]) -> list[str]:
-    """Return a sentence for each share of `--ltm-shard` that none of the runs is."""
-    shards = {str(_plan_parts(run)["shard"]) for run in runs if "shard" in _plan_parts(run)}
+def _missing_parts(runs: Iterable[LoadedRun], chosen: Iterable[ConversationFolder]) -> list[str]:
+    """Return a sentence for each shard that no run is, and one about conversations that their settings ask for."""
+    summaries = (run.summary.get("plan") for run in runs)
+    plans = [plan for plan in summaries if isinstance(plan, dict)]
+    shards = {str(plan["shard"]) for plan in plans if "shard" in plan}
     missing = []
     for of in sorted({text.partition("/")[2] for text in shards}):
         if of.isdecimal():
             wanted = [f"{number}/{of}" for number in range(1, int(of) + 1)]
             missing += [f"no run is shard {text}" for text in wanted if text not in shards]
-    return missing
-
-
-def _missing_conversations(runs: Iterable[LoadedRun], chosen: Iterable[ConversationFolder]) -> list[str]:
-    """Return a sentence about the conversations that the runs' own settings ask for; threads are not known."""
-    have = {part.result.name.planned_name for part in chosen}
-    wanted = dict.fromkeys(name for run in runs for name in _planned_names(_plan_parts(run)))
-    names = [name.folder for name in wanted if name not in have]
-    return [f"no run has {join_some(names, MAX_LISTED_DIFFERENCES)}"] if names else []
-
-
-def _planned_names(plan: Mapping[str, Any]) -> list[ConversationName]:
-    trials = plan.get("trials")
-    return [
-        ConversationName(agent, span, str(trial))
-        for agent in plan.get("agents") or ()
-        for span in plan.get("spans") or ()
-        for trial in range(trials if isinstance(trials, int) else 0)
-    ]
-
-
-def _plan_parts(run: LoadedRun) -> Mapping[str, Any]:
-    plan = run.summary.get("plan")
-    return plan if isinstance(plan, dict) else {}
+    # Threads within a conversation are not in the settings, so folders are compared by what was planned.
+    have, expected = {part.result.name.planned_name for part in chosen}, dict[ConversationName, None]()
+    for plan in plans:
+        numbers = range(plan["trials"]) if isinstance(plan.get("trials"), int) else ()
+        places = product(plan.get("agents") or (), plan.get("spans") or (), map(str, numbers))
+        expected.update(dict.fromkeys(starmap(ConversationName, places)))
+    names = [name.folder for name in expected if name not in have]
+    return [*missing, *[f"no run has {join_some(names, MAX_LISTED_DIFFERENCES)}"] * bool(names)]
 
 
 # --- writing it
-
-
-def _write_parts(target: Path, chosen: Iterable[ConversationFolder]) -> None:
-    """Keep how each part was started, for verifying: a merged run cannot be started again as one."""
-    parts: dict[Path, list[str]] = {}
-    for part in chosen:
-        parts.setdefault(part.path.parent, []).append(part.path.name)
-    known = [one for run, names in parts.items() for one in run_parts(run, names)]
-    if known:
-        (target / PARTS).write_bytes(json_text({"parts": known}).encode())
 
 
 def _summed_up(target: Path, beside: Path, runs: Sequence[LoadedRun], missing: Sequence[str]) -> LoadedRun:

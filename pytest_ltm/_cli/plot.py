@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable, Mapping
 
-    from pytest_ltm._results.gate.changes import GateSide
     from pytest_ltm.reporting.html.report_data import Material
     from pytest_ltm.reporting.plots.plot_data import Content
 
@@ -102,7 +101,22 @@ def plot_figure(given: Namespace) -> int:
 def _plot_content(given: Namespace) -> Content:
     named = given.runs or [LATEST]
     if given.kind == "compare":
-        changes = compare_sides(*_plot_sides(given, named), WAYS, common=given.plans == "overlapping")
+        sides = [find_side(text, given.baselines, given.ltm_dir)[0] for text in named]
+        if len(sides) > 2:
+            raise ConfigurationError(f"--kind=compare takes one run or two, not {len(sides)}")
+        # Two that are named, of which one name may stand for both; or two agents of one run.
+        agents = (given.agent * 2)[:2] or ("", "")
+        if len(sides) == 1:
+            agents = given.agent or sides[0].agents
+            if len(agents) != 2:
+                raise ConfigurationError(
+                    f"--kind=compare takes two agents: name two of {sides[0].name} with --agent, or name two runs. "
+                    f"It has {', '.join(sides[0].agents)}"
+                )
+            sides *= 2
+        pairs = zip(sides, agents, strict=True)
+        before, after = (one_agent(side, agent, how=WAYS.choose_agent) for side, agent in pairs)
+        changes = compare_sides(before, after, WAYS, common=given.plans == "overlapping")
         return plot_data.difference_forest(changes, given.span)
     runs = [read_run(find_run(text, given.ltm_dir)) for text in named]
     material = plot_data.chosen_material(runs, given.agent, given.span)
@@ -111,23 +125,3 @@ def _plot_content(given: Namespace) -> Content:
     if given.kind == "examples":
         return plot_data.example_heatmap(material, given.skill)
     return plot_data.depth_heatmap(material, given.by) if given.kind == "depth" else _DRAWN[given.kind](material)
-
-
-def _plot_sides(given: Namespace, named: list[str]) -> tuple[GateSide, GateSide]:
-    """Return the earlier and the later side: two that are named, or two agents of one run."""
-    sides = [find_side(text, given.baselines, given.ltm_dir)[0] for text in named]
-    if len(sides) == 1:
-        agents = given.agent or sides[0].agents
-        if len(agents) != 2:
-            raise ConfigurationError(
-                f"--kind=compare takes two agents: name two of {sides[0].name} with --agent, or name two runs. "
-                f"It has {', '.join(sides[0].agents)}"
-            )
-        sides *= 2
-    elif len(sides) == 2:
-        # one name stands for both sides
-        agents = (given.agent * 2)[:2] or ("", "")
-    else:
-        raise ConfigurationError(f"--kind=compare takes one run or two, not {len(sides)}")
-    before, after = (one_agent(side, agent, how=WAYS.choose_agent) for side, agent in zip(sides, agents, strict=True))
-    return before, after

@@ -50,18 +50,25 @@ def play_run(specs: Sequence[str], words: Sequence[str], folder: Path, cwd: Path
 
     `cwd`: where pytest runs, for one that must find neither tests nor settings of the project.
     """
-    agents = [f"--ltm-agent={spec}" for spec in specs]
-    # the cache is the user's: --lf must not mean tests that a command played
-    command = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider", f"--ltm-dir={folder}"]
-    session = subprocess.run(  # noqa: S603 - the interpreter that runs this
-        [*command, *agents, *words], capture_output=True, text=True, check=False, cwd=cwd
-    )
-    runs = sorted((folder / "runs").glob("*"))
-    if session.returncode not in _PLAYED or not runs:
-        said = (session.stdout + session.stderr).strip().splitlines()
+    run, said = run_pytest([*(f"--ltm-agent={spec}" for spec in specs), *words], folder, cwd=cwd)
+    if run is None:
         lines = [line for line in said if line.startswith("ERROR")] or said[-12:]
         raise LtmError("nothing was played; pytest says:\n" + "\n".join(f"  {line}" for line in lines))
-    return read_run(runs[-1])
+    return read_run(run)
+
+
+def run_pytest(
+    words: Sequence[str], ltm_dir: Path, *, python: str = sys.executable, cwd: Path | None = None
+) -> tuple[Path | None, list[str]]:
+    """Return the run that a pytest session left in this folder, None if it has no results; and what it printed."""
+    # the cache is the user's: --lf must not mean tests that a command played
+    command = [python, "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider", f"--ltm-dir={ltm_dir}", *words]
+    session = subprocess.run(  # noqa: S603 - the interpreter that runs this, or the one that the user names
+        command, capture_output=True, text=True, errors="replace", check=False, cwd=cwd
+    )
+    runs = sorted((ltm_dir / "runs").glob("*"))
+    run = runs[-1] if runs and session.returncode in _PLAYED else None
+    return run, (session.stdout + session.stderr).strip().splitlines()
 
 
 def examples_with_specs(run: LoadedRun) -> list[tuple[str, ScenarioResult]]:

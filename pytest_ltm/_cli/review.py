@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._cli.arguments import add_baselines, add_json, add_run, positive_integer
+from pytest_ltm._cli.arguments import add_baselines, add_json, add_option, add_run, positive_integer
 from pytest_ltm._journal.run_file import find_run
 from pytest_ltm._results.run_loading import find_side
 from pytest_ltm._results.text import clip_text, format_percent, one_line, pluralize, verdict_text
@@ -30,12 +30,11 @@ _WIDTH = 100
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the run, how much of it is shown, and the files to write."""
     before = "a baseline or a run: verdicts that moved much against it are listed, too"
-    parser.add_argument("--compare", default="", metavar="BASELINE", help=before)
-    sample, most = "size of the random sample (default: 100)", "number of verdicts to list (default: 10)"
-    parser.add_argument("--sample", type=positive_integer, default=100, metavar="N", help=sample)
-    parser.add_argument("--most", type=positive_integer, default=10, metavar="N", help=most)
+    add_option(parser, "--compare", "BASELINE", before)
+    add_option(parser, "--sample", "N", "size of the random sample (default: 100)", 100, type=positive_integer)
+    add_option(parser, "--most", "N", "number of verdicts to list (default: 10)", 10, type=positive_integer)
     for flag, metavar, use in (("--rows", "FILE.jsonl", "verdict-check"), ("--judge-rows", "FILE.yml", "judge-check")):
-        parser.add_argument(flag, type=Path, metavar=metavar, help=f"write reviewed answers as labels for {use}")
+        add_option(parser, flag, metavar, f"write reviewed answers as labels for {use}", None, type=Path)
     add_json(parser)
     add_baselines(parser)
     add_run(parser)
@@ -56,9 +55,16 @@ def review_run(given: Namespace) -> int:
     if given.json:
         print(json.dumps(_as_json(cases, opinions, pairs, drawn), indent=1))
     else:
-        print("\n".join([*_queue_lines(cases, opinions, given.most), *_agreement_lines(pairs), *_sample_lines(drawn)]))
-    for sentence in _write_labelled(given, cases, opinions):
-        print(sentence)
+        print("\n".join([*_queue_lines(cases, opinions, given.most), *_opinion_lines(pairs, drawn)]))
+    if given.rows:
+        text = verdict_rows(cases, opinions)
+        write_output(given.rows, text.encode())
+        print(f"{given.rows}: {pluralize(text.count(chr(10)), 'labelled answer')} for ltm verdict-check")
+    if given.judge_rows:
+        text, left_out = judge_rows(cases, opinions)
+        write_output(given.judge_rows, text.encode())
+        without = f" ({pluralize(left_out, 'answer')} left out: not one question, no expected text, or partly right)"
+        print(f"{given.judge_rows}: for ltm judge-check{without if left_out else ''}")
     return 0
 
 
@@ -79,7 +85,8 @@ def _queue_lines(cases: Cases, opinions: Opinions, most: int) -> Iterator[str]:
     yield from (f"note: {one_line(notice)}" for notice in cases.notices)
 
 
-def _agreement_lines(pairs: list[ReviewerAgreement]) -> Iterator[str]:
+def _opinion_lines(pairs: list[ReviewerAgreement], drawn: ErrorRateEstimate) -> Iterator[str]:
+    """Yield how far reviewers agree, and what the random sample says."""
     for pair in pairs:
         result, who = pair.kappa, " and ".join(pair.reviewers)
         if result.value is None or result.interval is None:
@@ -87,10 +94,6 @@ def _agreement_lines(pairs: list[ReviewerAgreement]) -> Iterator[str]:
         else:
             kappa = f"{result.value:.2f} ({result.interval.low:.2f} to {result.interval.high:.2f})"
             yield f"{who}: Cohen's kappa {kappa} over {pluralize(result.cases, 'answer')} that both graded"
-
-
-def _sample_lines(drawn: ErrorRateEstimate) -> Iterator[str]:
-    """Yield what the random sample says."""
     if not drawn.reviewed:
         return
     rate, low, high = map(format_percent, (drawn.rate, drawn.interval.low, drawn.interval.high))
@@ -100,19 +103,6 @@ def _sample_lines(drawn: ErrorRateEstimate) -> Iterator[str]:
     missing = ", ".join(f"{count} {name}" for name, count in rest.items() if count)
     if missing:
         yield f"  of {drawn.asked} drawn: {missing}"
-
-
-def _write_labelled(given: Namespace, cases: Cases, opinions: Opinions) -> Iterator[str]:
-    """Write the files that are asked for and yield a sentence on each."""
-    if given.rows:
-        text = verdict_rows(cases, opinions)
-        write_output(given.rows, text.encode())
-        yield f"{given.rows}: {pluralize(text.count(chr(10)), 'labelled answer')} for ltm verdict-check"
-    if given.judge_rows:
-        text, left_out = judge_rows(cases, opinions)
-        write_output(given.judge_rows, text.encode())
-        without = f" ({pluralize(left_out, 'answer')} left out: not one question, no expected text, or partly right)"
-        yield f"{given.judge_rows}: for ltm judge-check{without if left_out else ''}"
 
 
 def _as_json(

@@ -7,10 +7,11 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ltm._cli.arguments import add_baselines, add_filters, add_json, add_ltm_dir, add_output, add_since
 from pytest_ltm._cli.doctor import is_resumable
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pytest_ltm.reporting.history import Past
-    from pytest_ltm.reporting.trend import Signs
 
 
 # Narrower terminals get lines of this width.
@@ -64,7 +64,18 @@ def list_runs(given: Namespace) -> int:
         result = [past for past in result if past.at is not None and past.at >= since]
     states = {each.name: _state_text(each, given.folder) for each in result}
     if given.json:
-        print(json.dumps([_run_json(each, states[each.name]) for each in result], indent=1))
+        names = ("agent", "span_label", "span", "low", "high", "full", "plan", "complete", "lost")
+        values = [
+            {
+                "run": past.name, "path": str(past.path), "begun": past.at and past.at.isoformat(),
+                "state": past.state, "gate": past.gate or None, "told": states[past.name], "why": past.why,
+                "notes": list(past.notes), "commit": past.source and past.source.commit,
+                "branch": past.source and past.source.branch,
+                "results": [fields_of(each, *names) | {"examples": len(each.rows)} for each in past.standings],
+            }
+            for past in result
+        ]  # fmt: skip
+        print(json.dumps(values, indent=1))
         return 0
     if not result:
         filters = [f" --{name}={value}" for name in ("agent", "since") if (value := getattr(given, name))]
@@ -110,7 +121,13 @@ def _run_lines(pasts: Sequence[Past], states: dict[str, str], width: int) -> Ite
     yield clip_text(_GAP.join([*heads, "totals, from the shortest span"]), width).rstrip()
     for name, each in zip(names, pasts, strict=True):
         at = f"{each.at:%Y-%m-%d %H:%M}" if each.at else NOTHING
-        totals, said = totals_of(each), states[each.name]
+        # The totals of each agent, from its shortest span to the longest: `bot 10.00 8.50 of 11 at 2k, 32k`.
+        rows = sorted(each.standings, key=lambda standing: each.spans.index(standing.span_label))
+        agents = group_by(rows, lambda standing: standing.agent).items()
+        points = ", ".join(f"{one_line(agent)} {' '.join(row.points for row in held)}" for agent, held in agents)
+        full = {row.full for row in rows if row.low is not None}
+        of = f" of {full.pop()}" if len(full) == 1 else ""
+        totals, said = f"{points}{of} at {', '.join(map(one_line, each.spans))}" * bool(rows), states[each.name]
         line = [pad_right(clip_text(name, room), room), pad_right(at, len(_DATE))]
         line += [pad_right(clip_text(said, state), state), totals] if totals else [said]
         yield clip_text(_GAP.join(line), width).rstrip()
@@ -118,26 +135,6 @@ def _run_lines(pasts: Sequence[Past], states: dict[str, str], width: int) -> Ite
 
 
 _DATE = "2026-01-05 10:15"
-
-
-def totals_of(past: Past) -> str:
-    """Return the totals of each agent, from its shortest span to the longest: `bot 10.00 8.50 of 11 at 2k, 32k`."""
-    spans = past.spans
-    agents = group_by(sorted(past.standings, key=lambda each: spans.index(each.span_label)), lambda each: each.agent)
-    full = {each.full for each in past.standings if each.low is not None}
-    of = f" of {full.pop()}" if len(full) == 1 else ""
-    lines = [f"{one_line(agent)} {' '.join(each.points for each in held)}" for agent, held in agents.items()]
-    return f"{', '.join(lines)}{of} at {', '.join(map(one_line, spans))}" if lines else ""
-
-
-def _run_json(past: Past, state: str) -> dict[str, Any]:
-    names = ("agent", "span_label", "span", "low", "high", "full", "plan", "complete", "lost")
-    return {
-        "run": past.name, "path": str(past.path), "begun": past.at and past.at.isoformat(), "state": past.state,
-        "gate": past.gate or None, "told": state, "why": past.why, "notes": list(past.notes),
-        "commit": past.source and past.source.commit, "branch": past.source and past.source.branch,
-        "results": [fields_of(each, *names) | {"examples": len(each.rows)} for each in past.standings],
-    }  # fmt: skip
 
 
 # Narrower terminals get lines of this width.
@@ -176,7 +173,10 @@ def draw_trend(given: Namespace) -> int:
     else:
         width = max(shutil.get_terminal_size().columns, LEAST)
         color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-        signs = UNICODE_SIGNS if _can_show(UNICODE_SIGNS) else PLAIN
+        signs = PLAIN
+        with suppress(UnicodeEncodeError, LookupError):  # a terminal of few characters gets those that it has
+            "".join(UNICODE_SIGNS).encode(sys.stdout.encoding or "utf-8")
+            signs = PLAIN if is_plain(sys.stdout) else UNICODE_SIGNS
         lines = trend_lines(series, width, color=color, signs=signs, whole=given.all)
         print("\n".join(lines or [why_nothing_to_draw(result, given.paths)]))
     for note in notes:
@@ -194,14 +194,6 @@ def why_nothing_to_draw(trend_points: Sequence[TrendPoint], paths: Sequence[str]
     return one_line(f"no such agent or span in {where}: there are agents {agents}; spans {spans}")
 
 
-def _can_show(signs: Signs) -> bool:
-    try:
-        "".join(signs).encode(sys.stdout.encoding or "utf-8")
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return not is_plain(sys.stdout)
-
-
 def gather_points(
     paths: Sequence[str], ltm_dir: Path, baselines: Path, *, since: str = ""
 ) -> tuple[list[TrendPoint], list[str]]:
@@ -212,36 +204,29 @@ def gather_points(
     """
     points: list[TrendPoint] = []
     notes: list[str] = []
-    for folder in _run_folders(paths, ltm_dir):
-        past = read_past(folder)
+    folders = [] if paths or not ltm_dir.is_dir() else [*run_folders(ltm_dir)]
+    files: list[Path] = []
+    for text in paths or [str(baselines)]:
+        path = Path(text)
+        if path.is_file():
+            files.append(path)
+        elif path.is_dir():
+            folders += run_folders(path) if paths else ()
+            # the JSON files in a folder with a run or with runs are no baselines
+            if not (path / "runs").is_dir() and not (path / "run.json").exists():
+                files += sorted(each for each in path.glob("*.json") if each.is_file())
+        elif paths:
+            folders.append(find_run(text, ltm_dir))
+    for past in map(read_past, folders):
         points += of_run(past)
         if past.state == "damaged":
             notes.append(f"run {past.name} is left out: {past.why}")
-    for file in _baseline_files(paths, baselines):
+    for file in files:
         points += _of_baseline(file, notes)
     if since:
         first = parse_moment(since)
         points = [point for point in points if point.at is not None and point.at >= first]
     return points, notes
-
-
-def _run_folders(paths: Sequence[str], ltm_dir: Path) -> Iterator[Path]:
-    if not paths:
-        yield from run_folders(ltm_dir) if ltm_dir.is_dir() else []
-    for said in paths:
-        path = Path(said)
-        if path.is_dir():
-            yield from run_folders(path)
-        elif not path.is_file():
-            yield find_run(said, ltm_dir)
-
-
-def _baseline_files(paths: Sequence[str], baselines: Path) -> Iterator[Path]:
-    for path in map(Path, paths) if paths else [baselines]:
-        if path.is_file():
-            yield path
-        elif path.is_dir() and not (path / "runs").is_dir() and not (path / "run.json").exists():
-            yield from sorted(each for each in path.glob("*.json") if each.is_file())
 
 
 def _of_baseline(path: Path, notes: list[str]) -> Iterator[TrendPoint]:

@@ -10,23 +10,20 @@ import sys
 from threading import Thread
 from typing import TYPE_CHECKING
 
-from pytest_ltm._cli.arguments import add_baselines, add_ltm_dir
+from pytest_ltm._cli.arguments import add_baselines, add_flags, add_ltm_dir, add_option
 from pytest_ltm._storage.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from uvicorn import Server
-
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add where the page is served."""
-    port, host = "port (default: 8642; 0: any free one)", "address (default: 127.0.0.1, for this computer alone)"
-    parser.add_argument("--port", type=int, default=8642, metavar="N", help=port)
-    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help=host)
-    parser.add_argument("--i-know", action="store_true", help="let others reach another --host, unencrypted")
+    add_option(parser, "--port", "N", "port (default: 8642; 0: any free one)", 8642)
+    add_option(parser, "--host", "ADDRESS", "address (default: 127.0.0.1, for this computer alone)", "127.0.0.1")
+    add_flags(parser, i_know="let others reach another --host, unencrypted")
     live = "link to this run's live view, and stop when standard input ends, as --ltm-live does"
-    parser.add_argument("--live", default="", metavar="RUN", help=live)
+    add_option(parser, "--live", "RUN", live)
     add_baselines(parser)
     add_ltm_dir(parser)
 
@@ -45,15 +42,7 @@ def serve_pages(given: Namespace) -> int:
     except ModuleNotFoundError as error:
         raise ConfigurationError(f"ltm serve needs {error.name}: pip install 'pytest-ltm[web]'") from error
 
-    if not _is_loopback(given.host) and not given.i_know:
-        raise ConfigurationError(
-            f"--host {given.host}: others could then reach the page, unencrypted: the transcripts of all runs in "
-            f"{given.ltm_dir} and people's answers. Add --i-know if you mean it"
-        )
-    # 0.0.0.0 and :: mean every address, and a link needs one
-    if not given.host.strip("0.:"):
-        raise ConfigurationError(f"--host {given.host}: name one address, which links can then have")
-    listening = _listening_socket(given.host, given.port)
+    listening = _listening_socket(given)
     port = listening.getsockname()[1]
     shown = f"[{given.host}]" if ":" in given.host else given.host
     hosts = {f"{shown}:{port}", *({f"localhost:{port}", f"127.0.0.1:{port}"} if _is_loopback(given.host) else ())}
@@ -73,18 +62,18 @@ def serve_pages(given: Namespace) -> int:
     )  # fmt: skip
     server = uvicorn.Server(config)
     app.state.ending = lambda: server.should_exit  # pages are told what came last
+
+    def end_with_input() -> None:
+        # Standard input ends once the run that started this is over, or was killed.
+        while sys.stdin.buffer.read(1):
+            pass
+        server.should_exit = True
+
     if given.live:
-        Thread(target=_end_with_input, args=(server,), daemon=True).start()
+        Thread(target=end_with_input, daemon=True).start()
     with contextlib.suppress(KeyboardInterrupt):
         server.run(sockets=[listening])
     return 0
-
-
-def _end_with_input(server: Server) -> None:
-    """Let the server end once standard input does, that is, once the run is over or was killed."""
-    while sys.stdin.buffer.read(1):
-        pass
-    server.should_exit = True
 
 
 def _is_loopback(host: str) -> bool:
@@ -94,8 +83,17 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def _listening_socket(host: str, port: int) -> socket.socket:
-    """Return the socket; ConfigurationError if it cannot be had."""
+def _listening_socket(given: Namespace) -> socket.socket:
+    """Return the socket; ConfigurationError if it cannot be had, or would be open to others without their --i-know."""
+    host, port = given.host, given.port
+    if not _is_loopback(host) and not given.i_know:
+        raise ConfigurationError(
+            f"--host {host}: others could then reach the page, unencrypted: the transcripts of all runs in "
+            f"{given.ltm_dir} and people's answers. Add --i-know if you mean it"
+        )
+    # 0.0.0.0 and :: mean every address, and a link needs one
+    if not host.strip("0.:"):
+        raise ConfigurationError(f"--host {host}: name one address, which links can then have")
     try:
         [(family, _, _, _, address), *_] = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         listening = socket.socket(family)

@@ -7,12 +7,12 @@ import re
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
 from msgspec import Struct
 
-from pytest_ltm._cli.arguments import RUN, add_ltm_dir, add_output, add_runs
+from pytest_ltm._cli.arguments import RUN, add_flags, add_ltm_dir, add_option, add_output, add_runs
 from pytest_ltm._journal.result import at_span
 from pytest_ltm._journal.run_file import LATEST, find_run
 from pytest_ltm._results.change_report import gate_from_json
@@ -37,7 +37,6 @@ from pytest_ltm.reporting.verification import DIFFERS, mark_discrepancies
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from pytest_ltm.reporting.exports.loaded import Results
     from pytest_ltm.reporting.history import HistoricalScore
 
 
@@ -104,15 +103,11 @@ def _xml_text(text: str) -> str:
     return _NO_XML.sub("?", escape_unprintable(redact_secrets(" ".join(text.split()))))
 
 
-def badge_endpoint(badge: Badge) -> dict[str, Any]:
-    """Return the badge as JSON values for an endpoint badge."""
-    colour = _NAMES.get(badge.colour, badge.colour)
-    return {"schemaVersion": 1, "label": badge.label, "message": badge.message, "color": colour}
-
-
 def endpoint_json(badge: Badge) -> str:
-    """Return the same as the text of a file."""
-    return json.dumps(badge_endpoint(badge), indent=1) + "\n"
+    """Return the badge as the text of a file for an endpoint badge."""
+    colour = _NAMES.get(badge.colour, badge.colour)
+    values = {"schemaVersion": 1, "label": badge.label, "message": badge.message, "color": colour}
+    return json.dumps(values, indent=1) + "\n"
 
 
 _LETTER, _PAD, _HEIGHT = 6.2, 7, 20
@@ -186,7 +181,7 @@ def add_export_arguments(parser: ArgumentParser) -> None:
     add_output(parser, "PATH", "the file or folder (default: ltm-FORMAT, with a suffix if it is a file)")
     table = f"with {', '.join(TABLES)}: this table only"
     parser.add_argument("--table", default="", choices=["examples", "questions", "exchanges", "verdicts"], help=table)
-    parser.add_argument("--force", action="store_true", help="overwrite what exists")
+    add_flags(parser, force="overwrite what exists")
     add_runs(parser, kinds=f"{RUN}, or a folder of runs")
 
 
@@ -209,7 +204,17 @@ def export_runs(given: Namespace) -> int:
     elif given.to in WRITERS:
         written = WRITERS[given.to](results, to)
     else:
-        text = paper_latex(results.runs) if given.to == "latex" else _runs_markdown(results)
+        if given.to == "latex":
+            text = paper_latex(results.runs)
+        else:
+            pages = [
+                run_markdown(
+                    run.result, verdict=gate_from_json(run.summary.get("gate"), f"{run.path}, gate"),
+                    sentences=run_sentences(result_columns(run.result), run.summary.get("comparison")),
+                )
+                for run in results.runs
+            ]  # fmt: skip
+            text = "\n".join([*pages, paper_markdown(results.runs)])
         written = [ExportTarget(to, lambda path: write_output(path, for_file(text)))]
     write_all(written, force=given.force)
     for each in written:
@@ -220,18 +225,6 @@ def export_runs(given: Namespace) -> int:
     return 1 if results.missing or differs else 0
 
 
-def _runs_markdown(results: Results) -> str:
-    pages = [
-        run_markdown(
-            run.result,
-            sentences=run_sentences(result_columns(run.result), run.summary.get("comparison")),
-            verdict=gate_from_json(run.summary.get("gate"), f"{run.path}, gate"),
-        )
-        for run in results.runs
-    ]
-    return "\n".join([*pages, paper_markdown(results.runs)])
-
-
 # --- badge
 
 
@@ -240,12 +233,9 @@ def add_draw_arguments(parser: ArgumentParser) -> None:
     kinds = f"{RUN}, or a baseline file (default: latest)"
     parser.add_argument("run", nargs="?", default=LATEST, metavar="RUN", help=kinds)
     add_output(parser, "FILE", "a file .svg or .json", default="ltm-badge.svg")
-    for flag, metavar, text in (
-        ("--agent", "LABEL", "the agent, if the run tests several, or bundled ones only"),
-        ("--span", "LABEL", "the memory span's label (default: the longest)"),
-        ("--label", "TEXT", "the text on the left (default: memory of AGENT at SPAN)"),
-    ):
-        parser.add_argument(flag, default="", metavar=metavar, help=text)
+    add_option(parser, "--agent", "LABEL", "the agent, if the run tests several, or bundled ones only")
+    add_option(parser, "--span", "LABEL", "the memory span's label (default: the longest)")
+    add_option(parser, "--label", "TEXT", "the text on the left (default: memory of AGENT at SPAN)")
     add_ltm_dir(parser)
 
 
@@ -263,26 +253,19 @@ def draw_badge(given: Namespace) -> int:
     else:
         standings = result_standings(load_baseline(path).result)
         past = Past(name=path.stem, path=path, at=None, state="finished", standings=standings)
-    made = badge_of(past, _badge_score(past, given), given.label)
-    write_output(given.output, for_file(WRITTEN[given.output.suffix](made)))
-    # a script that reads stdout should not take a badge without a score for a result
-    print(one_line(made.title), file=sys.stderr if made.colour == GREY else sys.stdout)
-    return 0
-
-
-def _badge_score(past: Past, given: Namespace) -> HistoricalScore | None:
-    """Return what the badge is about: the agent under test at the longest of its spans; None where nothing is known."""
-    if not past.standings:
-        return None
+    # The agent under test, at the longest of its spans.
     own = [each for each in past.standings if each.own] or past.standings
     named = [each for each in past.standings if each.agent == given.agent] if given.agent else own
     held = [each for each in named if given.span in ("", each.span_label)]
     agents = {each.agent for each in held}
-    if len(agents) == 1:
-        return max(held, key=lambda each: each.span or 0)
-    why = "has no such agent or span" if given.agent else "tests no agent of yours"
-    why = "tests several agents" if agents else why
-    raise ConfigurationError(
-        f"{past.name} {why}. Choose with --agent and --span: agents {', '.join(map(one_line, past.agents))}; spans "
-        f"{', '.join(map(one_line, past.spans))}"
-    )
+    if past.standings and len(agents) != 1:
+        why = "has no such agent or span" if given.agent else "tests no agent of yours"
+        raise ConfigurationError(
+            f"{past.name} {'tests several agents' if agents else why}. Choose with --agent and --span: agents "
+            f"{', '.join(map(one_line, past.agents))}; spans {', '.join(map(one_line, past.spans))}"
+        )
+    made = badge_of(past, max(held, key=lambda each: each.span or 0, default=None), given.label)
+    write_output(given.output, for_file(WRITTEN[given.output.suffix](made)))
+    # a script that reads stdout should not take a badge without a score for a result
+    print(one_line(made.title), file=sys.stderr if made.colour == GREY else sys.stdout)
+    return 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
 from importlib import import_module
@@ -15,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
-from pytest_ltm._cli.arguments import RUN, add_json, add_ltm_dir, add_pytest_options
+from pytest_ltm._cli.arguments import RUN, add_flags, add_json, add_ltm_dir, add_option, add_pytest_options
+from pytest_ltm._cli.pytest_runs import run_pytest
 from pytest_ltm._engine.recording_folder import JOURNAL, RESULTS, TIMINGS
 from pytest_ltm._journal import amendments, prechecks
 from pytest_ltm._journal.fold import ConversationRecord
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 # The exit statuses: all holds; something does not; something that belongs to it could not be checked.
 HOLDS, DIFFERS, UNCHECKED = 0, 1, 2
 FORMAT = "pytest-ltm verification 1"
-_PLAYED = {0, 1, 75}
 _NAMED = 5  # examples in a sentence
 # What of the recorded command line is repeated: nothing that names files to write or code to run.
 _REPEATED = (
@@ -74,12 +73,10 @@ class Verification(Struct, frozen=True, kw_only=True):
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the run or bundle, its data, and how much is checked."""
     parser.add_argument("run", metavar="RUN|BUNDLE", help=f"{RUN}; or a file that ltm bundle wrote")
-    data = "the data set's file, whose texts a bundle does not have"
-    parser.add_argument("--data", type=Path, metavar="FILE", help=data)
-    only = "compare what is recorded, without scoring it again"
-    parser.add_argument("--record-only", action="store_true", help=only)
+    add_option(parser, "--data", "FILE", "the data set's file, whose texts a bundle does not have", None, type=Path)
+    add_flags(parser, record_only="compare what is recorded, without scoring it again")
     python = "score again with this Python, which has another version of pytest-ltm"
-    parser.add_argument("--python", default=sys.executable, metavar="PATH", help=python)
+    add_option(parser, "--python", "PATH", python, sys.executable)
     add_pytest_options(parser)
     add_json(parser)
     add_ltm_dir(parser)
@@ -105,9 +102,17 @@ def verify_scores(given: Namespace) -> int:
     if given.json:
         print(json_text(verification_json(result)), end="")
     else:
-        indents = ["", *["  "] * (len(result.differs) + len(result.unchecked) + len(result.held))]
-        lines = zip(indents, _verification_lines(result), strict=True)
-        print("\n".join(indent + one_line(redact_secrets(line)) for indent, line in lines))
+        count = pluralize(len(result.differs), "thing")
+        words = {
+            HOLDS: "whole, and its scores follow from it",
+            DIFFERS: f"{count} {'do' if len(result.differs) > 1 else 'does'} not hold",
+            UNCHECKED: "not all of it could be checked",
+        }
+        made_by = f", recorded by pytest-ltm {result.made_by}" if result.made_by else ""
+        lines = [f"run {result.run}{made_by}: {words[result.status]}"]
+        for heading, texts in (("differs", result.differs), ("unchecked", result.unchecked), ("checked", result.held)):
+            lines += [f"{heading}: {text}" for text in texts]
+        print("\n  ".join(one_line(redact_secrets(line)) for line in lines))
     return result.status
 
 
@@ -119,19 +124,6 @@ def verification_json(result: Verification) -> dict[str, Any]:
         "format": FORMAT, "run": result.run, "verdict": verdict, "made_by": result.made_by,
         "checked_by": version("pytest-ltm"), "differs": differs, "unchecked": result.unchecked, "checked": result.held,
     }  # fmt: skip
-
-
-def _verification_lines(result: Verification) -> Iterator[str]:
-    words = {
-        HOLDS: "whole, and its scores follow from it",
-        DIFFERS: f"{pluralize(len(result.differs), 'thing')} {'do' if len(result.differs) > 1 else 'does'} not hold",
-        UNCHECKED: "not all of it could be checked",
-    }
-    made_by = f", recorded by pytest-ltm {result.made_by}" if result.made_by else ""
-    yield f"run {result.run}{made_by}: {words[result.status]}"
-    yield from (f"differs: {each}" for each in result.differs)
-    yield from (f"unchecked: {text}" for text in result.unchecked)
-    yield from (f"checked: {text}" for text in result.held)
 
 
 def verify_run(run: Path, work: Path, given: Namespace, *, foreign: bool) -> Verification:
@@ -186,11 +178,7 @@ def _checked_sentences(run: LoadedRun) -> Iterator[str]:
         yield from (f"known answers given to the judge: {one.verdict}" for one in prechecks.judge_prechecks(run.path))
     if amended := amendments.read_amendments(run.path):
         yield f"{pluralize(len(amended), 'verdict')} amended by hand, which nothing can check"
-    yield _attempts_sentence(run)
-
-
-def _attempts_sentence(run: LoadedRun) -> str:
-    """Return what the times that are kept beside the journals say of how often an agent was asked."""
+    # The times that are kept beside the journals tell how often an agent was asked.
     faults = replies = timed = again = resumed = 0
     for each in run.conversations:
         if (record := each.record()) is None:
@@ -201,7 +189,7 @@ def _attempts_sentence(run: LoadedRun) -> str:
         again += sum(isinstance(one, Retry) for one in times)
         resumed += sum(isinstance(one, Resumed) for one in times)
     untimed = f" (nothing shows this for {replies - timed:,}, which have no time)" if timed < replies else ""
-    return (
+    yield (
         f"attempts: {replies:,} replies, each written down once{untimed}; {faults:,} messages failed, {again:,} were "
         f"sent again after a passing fault; {resumed:,} times a conversation was resumed"
     )
@@ -228,17 +216,11 @@ def _score_part_again(
     away = foreign and bundled_only
     record = _repeated_run(part["run"], source / names[0], given.data, away=away)
     write_whole(source / "run.json", json_text(record).encode())
-    words = [
-        given.python, "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider", f"--ltm-rescore={source}",
-        f"--ltm-dir={work / 'ltm'}", "--ltm-judge=none", *([f"--rootdir={apart}"] if away else []),
-        *(word for text in given.pytest for word in shlex.split(text)),
-    ]  # fmt: skip
-    session = subprocess.run(  # noqa: S603 - the interpreter that runs this, or the one that the user names
-        words, capture_output=True, text=True, errors="replace", check=False, cwd=apart if away else None
-    )
-    made = next(iter((work / "ltm" / "runs").glob("*")), None)
-    if session.returncode not in _PLAYED or made is None or not any(made.glob(f"*/{RESULTS}")):
-        lines = [line for line in (session.stdout + session.stderr).splitlines() if line.strip()]
+    words = [f"--ltm-rescore={source}", "--ltm-judge=none", *[f"--rootdir={apart}"] * away]
+    words += (word for text in given.pytest for word in shlex.split(text))
+    made, said = run_pytest(words, work / "ltm", python=given.python, cwd=apart if away else None)
+    if made is None or not any(made.glob(f"*/{RESULTS}")):
+        lines = list(filter(str.strip, said))
         why = [line for line in lines if line.startswith("ERROR")] or lines[-3:]
         texts = " ".join([*why, *lines[lines.index(why[0]) + 1 :]][:4]) if why else "pytest printed nothing"
         hint = ". Its tests are those of a project: verify it there, at the commit that was tested" * (not bundled_only)

@@ -117,9 +117,14 @@ def test_no_other_endpoint_is_ever_given_the_key_of_anthropic(monkeypatch: pytes
         (Answer({"error": {"message": "prompt is too long: 9000 tokens > 8000 maximum"}}, 400), AgentFault, "too long"),
         (Answer({"error": {"message": "Overloaded"}}, 529), RequestRefused, "529"),
         (Answer({"error": {"message": "invalid x-api-key"}}, 401), RequestRefused, "environment variable SOME_KEY"),
+        (
+            Answer({"error": {"message": "Not found"}}, 404),
+            RequestRefused,
+            r"There is no http://[\d.:]+/v1/messages\.$",
+        ),
         ({"choices": []}, AgentFault, "not with the content of a message"),
     ],
-    ids=["refusal", "limit", "error", "overflow", "529", "key", "schema"],
+    ids=["refusal", "limit", "error", "overflow", "529", "key", "404", "schema"],
 )
 def test_what_is_not_an_answer_of_anthropic_is_a_fault(answer: Any, kind: type[Exception], says: str) -> None:
     with serving(lambda _: answer) as server, pytest.raises(kind, match=says):
