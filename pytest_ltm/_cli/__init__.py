@@ -10,11 +10,9 @@ from __future__ import annotations
 import argparse
 import importlib
 import inspect
-import json
 import sys
 import textwrap
 from contextlib import redirect_stderr, redirect_stdout
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ltm._storage.errors import LtmError, did_you_mean
@@ -48,10 +46,67 @@ class Command(NamedTuple):
 
 # The first word of the commands that make and convert data.
 DATA = "data"
-# The commands under the headings of `ltm --help`. JSON, because `ltm --help` should not wait for a YAML reader.
+_STATS = "_lab.commands.dataset_stats"
+_LOCOMO = "_lab.commands.locomo_generate"
+_PUBLISHED = "_lab.commands.import_published"
+_ANSWERS = "_lab.commands.import_answers"
+_HISTORIES = "_lab.commands.longmemeval_histories"
+# The commands under the headings of `ltm --help`.
 GROUPS: Mapping[str, Mapping[str, Command]] = {
-    heading: {name: Command(*where) for name, where in group.items()}
-    for heading, group in json.loads(Path(__file__).with_name("commands.json").read_bytes()).items()
+    "Get started": {
+        "init": Command("_cli.init", "write_first_files", "set up an agent, a scenario, a workflow and a baseline"),
+        "list": Command("_cli.listing", "list_bundled", "list the bundled suites, scenarios or agents"),
+        "check-agent": Command("_cli.check_agent", "check_agent", "send an agent five messages and see what it can do"),
+        "doctor": Command("_cli.doctor", "show_diagnosis", "diagnose a run or the installation, and suggest a fix"),
+        "mcp": Command("_cli.mcp_server", "serve_tools", "answer a coding agent over the Model Context Protocol"),
+    },
+    "Read results": {
+        "runs": Command("_cli.run_history", "list_runs", "list runs: when, agents, totals, how they ended"),
+        "show": Command("_cli.examples", "show_examples", "list the examples of a run, or print one as a chat"),
+        "compare": Command("_cli.compare", "compare_results", "compare runs or baselines; can fail a CI job"),
+        "trend": Command("_cli.run_history", "draw_trend", "show scores over time, in the terminal or as a page"),
+        "serve": Command("_cli.serve", "serve_pages", "open runs in the browser: live, to review, to take the test"),
+    },
+    "Share results": {
+        "report": Command("_cli.sharing", "write_report", "write one HTML file about one or more runs"),
+        "export": Command("_cli.sharing", "export_runs", "write CSV, JUnit, Markdown, LaTeX, MLflow and others"),
+        "plot": Command("_cli.plot", "plot_figure", "draw a figure for a paper: curve, heat map, differences"),
+        "badge": Command("_cli.sharing", "draw_badge", "draw a badge with an agent's score"),
+    },
+    "Check scores": {
+        "verify": Command("_cli.verify", "verify_scores", "check that scores follow from what a run recorded"),
+        "bundle": Command("_cli.bundle", "bundle_run", "write a run as one file that anybody can verify"),
+        "import-answers": Command(_ANSWERS, "import_answers", "score answers that others published, by rules"),
+    },
+    "Rework runs": {
+        "rescore": Command("_cli.pytest_runs", "rescore_run", "score a recorded run again, without its agents"),
+        "review": Command("_cli.review", "review_run", "list verdicts worth a look, and how often they are wrong"),
+        "amend": Command("_cli.examples", "amend_verdict", "correct one verdict by hand"),
+        "merge": Command("_cli.merge", "merge_runs", "join runs that were played apart, such as shards"),
+    },
+    "Data sets": {
+        "data locomo-generate": Command(_LOCOMO, "generate_locomo", "write new conversations with questions"),
+        "data locomo-check": Command(_LOCOMO, "check_locomo", "check conversations that people have edited"),
+        "data longmemeval-generate": Command(_HISTORIES, "generate_longmemeval", "write new questions and histories"),
+        "data longmemeval-compile": Command(_HISTORIES, "compile_histories", "put questions into longer histories"),
+        "data longmemeval-export": Command("_cli.longmemeval", "export_hypotheses", "write a run's answers as a file"),
+        "data longmemeval-score": Command("_cli.longmemeval", "score_longmemeval", "score a file of answers"),
+        "data longmemeval-retrieval": Command("_cli.longmemeval", "measure_retrieval", "measure what a run retrieved"),
+        "data dataset-stats": Command(_STATS, "show_dataset_stats", "describe data sets as the papers do"),
+        "data convert": Command("_cli.logs", "convert_data", "read other benchmarks, and chats as downloaded"),
+        "data logs-check": Command("_cli.logs", "check_logs", "check a file of your own logs"),
+        "data logs-redact": Command("_cli.logs", "redact_logs", "take names, addresses and keys out of logs"),
+        "data import-published": Command(_PUBLISHED, "import_published", "turn published results into a run"),
+        "data paraphrase": Command("_lab.commands.paraphrase", "paraphrase_suite", "have a model rephrase a suite"),
+    },
+    "Test the benchmark itself": {
+        "cheats": Command("_lab.commands.cheats", "run", "attack a suite with agents that do not remember"),
+        "calibrate": Command("_lab.commands.calibrate", "run", "compare a suite's difficulty with published texts"),
+        "leak-check": Command("_lab.commands.leak_check", "run", "find evidence by words, lengths and places alone"),
+        "verdict-check": Command("_lab.commands.verdict_check", "run", "measure the rules on hand-labelled replies"),
+        "judge-check": Command("_lab.commands.judge_check", "run", "measure a judge on hand-labelled answers"),
+        "agreement": Command("_lab.commands.agreement", "measure_agreement", "measure the rules on published verdicts"),
+    },
 }
 COMMANDS: Mapping[str, Command] = {name: command for group in GROUPS.values() for name, command in group.items()}
 
