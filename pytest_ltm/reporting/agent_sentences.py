@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from pytest_ltm._journal.result import RunResult
     from pytest_ltm._results.columns import Column
+    from pytest_ltm._results.statistics.comparison import Comparison
+    from pytest_ltm._results.statistics.pairs import Pair
 
 
 class Placed(Protocol):
@@ -248,11 +250,18 @@ def forgotten_scenarios(column: Column) -> list[tuple[str, float]]:
     return sorted(lost, key=lambda each: (each[1], each[0]))
 
 
-def _beside_other(one: Placed, other: Placed) -> str:
+def compare_pairwise(one: Placed, other: Placed) -> tuple[Sequence[Pair], Comparison] | None:
+    """Return the examples that both have a score for, in pairs, and what `one` has over `other` on them."""
+    # Without their spans: a side at 2k beside one at 32k was asked the same examples.
     pairs = pair_rows(*([as_scored_row(row, span_label="") for row in side.column.rows] for side in (other, one))).pairs
-    if not pairs:
+    return (pairs, compare_runs(pairs)) if pairs else None
+
+
+def _beside_other(one: Placed, other: Placed) -> str:
+    compared = compare_pairwise(one, other)
+    if compared is None:
         return ""
-    comparison = compare_runs(pairs)
+    comparison = compared[1]
     if comparison.is_identical:
         return f"equal to {other.agent} in all {pluralize(comparison.pairs, 'example')}"
     of = f"of {pluralize(comparison.pairs, 'example')} {_place_phrase(one.column)}"

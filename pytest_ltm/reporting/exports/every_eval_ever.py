@@ -21,7 +21,7 @@ from pytest_ltm._storage.sanitize import for_file, for_library
 from pytest_ltm._storage.schema import json_text
 from pytest_ltm.reporting.exports.output import ExportTarget
 from pytest_ltm.reporting.exports.run_slices import run_slices
-from pytest_ltm.reporting.html.details import plan_definitions
+from pytest_ltm.reporting.html.details import expected_answers, plan_definitions
 from pytest_ltm.reporting.verification import DIFFERS
 
 if TYPE_CHECKING:
@@ -111,15 +111,14 @@ def _result(name: str, details: dict[str, Any], *, most: int) -> dict[str, Any]:
 def instance_rows(part: RunSlice) -> Iterator[dict[str, Any]]:
     """Yield a line for each example that was asked something and has a score; gaps and trials are metadata."""
     for held in part.conversations:
-        record, known = held.record() or ConversationRecord(), plan_definitions(held.plan())
+        record, expected = held.record() or ConversationRecord(), expected_answers(plan_definitions(held.plan()))
         for row in held.result.scenarios:
             if row.score is None:
                 continue
-            expected = (known.get(row.id) or {}).get("expected")
             yield {
                 "schema_version": SCHEMA_VERSION, "evaluation_id": _evaluation_id(part), "model_id": _model_id(part),
                 "evaluation_name": row.scenario, "sample_id": f"{row.span_label}-{row.trial}-{row.example}",
-                **_talk(row, record, "" if expected is None else text_of(expected)),
+                **_talk(row, record, expected.get(row.id, "")),
                 "evaluation": {"score": row.score, "is_correct": row.outcome == "passed"},
                 "metadata": _texts({
                     "gap": row.gap, "trial": row.trial, "measured_span": row.measured_span, "upper": row.upper,

@@ -29,22 +29,19 @@ def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
 
     def write(path: Path) -> None:
         top = ET.Element("testsuites", name="pytest-ltm")
-        top.extend(_suite_element(run) for run in results.runs if run.conversations)
+        for run in results.runs:
+            if run.conversations:
+                cases = list(_case_elements(run))
+                outcomes = Counter[str](row.outcome for row in run.result.scenarios)
+                names = {"failures": "failed", "errors": "error", "skipped": "skipped"}
+                counts = {"tests": len(cases), **{name: outcomes[outcome] for name, outcome in names.items()}}
+                seconds = sum(float(case.get("time", 0)) for case in cases)
+                suite = ET.SubElement(top, "testsuite", name=_xml_safe_text(run.result.run_id), time=f"{seconds:.3f}")
+                suite.attrib |= {name: str(number) for name, number in counts.items()}
+                suite.extend(cases)
         write_output(path, ET.tostring(top, encoding="utf-8", xml_declaration=True) + b"\n")
 
     return [ExportTarget(to, write)]
-
-
-def _suite_element(run: LoadedRun) -> ET.Element:
-    cases = list(_case_elements(run))
-    outcomes = Counter[str](row.outcome for row in run.result.scenarios)
-    seconds = sum(float(case.get("time", 0)) for case in cases)
-    names = {"failures": "failed", "errors": "error", "skipped": "skipped"}
-    counts = {"tests": len(cases), **{name: outcomes[outcome] for name, outcome in names.items()}}
-    suite = ET.Element("testsuite", name=_xml_safe_text(run.result.run_id), time=f"{seconds:.3f}")
-    suite.attrib |= {name: str(number) for name, number in counts.items()}
-    suite.extend(cases)
-    return suite
 
 
 def _case_elements(run: LoadedRun) -> Iterator[ET.Element]:

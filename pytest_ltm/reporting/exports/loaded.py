@@ -296,6 +296,10 @@ def _example(
     planned: PlannedExample, name: ConversationName, span: int | None, record: ConversationRecord
 ) -> ScenarioResult:
     verdict = record.example(planned.key).verdict
+    given: dict[str, Any] = {"score": None, "reason": NOT_OVER}
+    if verdict is not None:
+        given = {name: getattr(verdict, name) for name in ("score", "reason", "upper", "rule", "evidence")}
+        given["checks"] = tuple(Check(label, bool(ok), ok is None) for label, ok in verdict.checks)
     asked = [one for one in record.messages.values() if (one.by, one.kind) == (planned.key, "ask")]
     replied = [one for one in asked if {one.exchange, *one.about} <= record.replies.keys()]
     questions = [question_result(CreditedQuestion(one.exchange, one.about), record.transcript) for one in replied]
@@ -310,13 +314,8 @@ def _example(
         trial=name.trial,
         nodeid="",
         outcome=outcome,
-        score=verdict.score if verdict else None,
-        reason=verdict.reason if verdict else NOT_OVER,
         cause=cause,
-        checks=tuple(Check(label, bool(ok), ok is None) for label, ok in verdict.checks) if verdict else (),
-        upper=verdict.upper if verdict else None,
-        rule=verdict.rule if verdict else "",
-        evidence=verdict.evidence if verdict else "",
+        **given,
         threshold=planned.threshold,
         skills=planned.skills,
         gap=questions[-1].gap if questions else None,

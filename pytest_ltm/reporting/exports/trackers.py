@@ -36,12 +36,17 @@ def mlflow_outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
     """Return an entry for each agent and span in the store in the folder `to`; LtmError where mlflow is absent."""
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
     import_library("mlflow", extra="mlflow", user="--to mlflow")
+    # Both report each step of making a database, which is nobody's concern here.
     logging.getLogger("alembic").setLevel(logging.WARNING)
     logging.getLogger("mlflow").setLevel(logging.WARNING)
-    there = _stored_ids(to) if (to / DATABASE).is_file() else set()
+    stored: set[str] = set()
+    # Asking a store that is not there would make one.
+    if (to / DATABASE).is_file():
+        client = _mlflow_client(to)
+        stored = {run.data.tags.get(_TAG, "") for run in client.search_runs([_experiment_id(client, to)])}
     rows = examples_of(results)
     return [
-        ExportTarget(to, partial(_write_mlflow_run, part, rows(part)), escape_unprintable(part.name), part.id in there)
+        ExportTarget(to, partial(_write_mlflow_run, part, rows(part)), escape_unprintable(part.name), part.id in stored)
         for part in run_slices(results)
     ]
 
@@ -56,11 +61,6 @@ def _experiment_id(client: Any, store: Path) -> str:
     if experiment_by_name is not None:
         return str(experiment_by_name.experiment_id)
     return str(client.create_experiment(EXPERIMENT, artifact_location=(store / "artifacts").resolve().as_uri()))
-
-
-def _stored_ids(store: Path) -> set[str]:
-    client = _mlflow_client(store)
-    return {run.data.tags.get(_TAG, "") for run in client.search_runs([_experiment_id(client, store)])}
 
 
 def _write_mlflow_run(part: RunSlice, examples: Mapping[str, Any], store: Path) -> None:

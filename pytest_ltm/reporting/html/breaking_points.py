@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from math import log2
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ltm._results.statistics.totals import FULL_MARKS, group_by, mean_or_none
 from pytest_ltm._results.text import NOTHING, pluralize, score_text
-from pytest_ltm.reporting.agent_sentences import agents_under_test, largest_span_label, rank_sides
+from pytest_ltm.reporting.agent_sentences import agents_under_test
 from pytest_ltm.reporting.html.charts import Shaded, shade_class
-from pytest_ltm.reporting.html.figure_cells import SKILLS
+from pytest_ltm.reporting.html.figure_cells import SKILLS, Grid
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -64,7 +64,7 @@ def breaking_points(material: Material, shown: Collection[int]) -> list[Breaks]:
     `shown`: the examples that a cell can open.
     """
     names = agents_under_test(material.series) or frozenset(material.agents)
-    ranked = [each.agent for each in rank_sides(material.series_at(largest_span_label(material.series)))]
+    ranked = [each.agent for each in material.ranked]
     place = {agent: (agent not in names, [*ranked, agent].index(agent)) for agent in material.agents}
     return [
         _agent_breaks(material, agent, shown, tested=agent in names)
@@ -76,39 +76,37 @@ def _agent_breaks(material: Material, agent: str, shown: Collection[int], *, tes
     by_span = {each.column.span_label: each for each in material.series if each.agent == agent}
     spans = [span for span in material.spans if span in by_span]
     series = [by_span[span] for span in spans]
-    before = [_scores_before(material, each) for each in series]
+    # The mean score of each scenario in what the run was compared with, as its summary says.
+    before = [
+        {
+            name: level["before"]
+            for change in material.comparison(each.run).get("changes", ())
+            if (change["agent"], change["span_label"]) == (each.column.agent, each.column.span_label)
+            for name, level in change["scenarios"].items()
+        }
+        for each in series
+    ]
+
+    def row(name: str, rows: Sequence[Sequence[ExampleEntry]], scenario: str = "") -> BreakRow:
+        cells: list[Shaded | None] = []
+        for each, of, was in zip(series, rows, before, strict=True):
+            text = each.column.cells[scenario].text if of and scenario else ""
+            cells.append(_shaded_cell(of, each, name, shown, text, was.get(scenario)) if of else None)
+        score = mean_or_none([mean for of in rows if (mean := _mean_score(of)) is not None])
+        return BreakRow(name, cells, None if score is None else 1 - score)
+
     played = [group_by(each.rows, lambda row: row.result.scenario) for each in series]
-    skills = sorted({skill for each in series for row in each.rows for skill in row.result.skills})
-
-    def scenario(name: str) -> BreakRow:
-        rows = [of.get(name, []) for of in played]
-        cells = [
-            _shaded_cell(of, each, name, shown, each.column.cells[name].text, was.get(name)) if of else None
-            for each, of, was in zip(series, rows, before, strict=True)
-        ]
-        return BreakRow(name, cells, _lost_share(rows))
-
-    def skill(name: str) -> BreakRow:
-        rows = [[row for row in each.rows if name in row.result.skills] for each in series]
-        cells = [
-            _shaded_cell(of, each, SKILLS.get(name, name), shown) if of else None
-            for each, of in zip(series, rows, strict=True)
-        ]
-        return BreakRow(SKILLS.get(name, name), cells, _lost_share(rows))
-
-    scenarios = [scenario(name) for name in sorted({name for of in played for name in of})]
-    losing = [row for row in sorted(scenarios, key=_most_first) if row.lost is not None and not row.whole]
-    whole = [row.name for row in scenarios if row.whole]
-    unscored = [row.name for row in scenarios if row.lost is None]
-    further, by_skill = max(len(losing) - MOST_ROWS, 0), sorted(map(skill, skills), key=_most_first)
-    return Breaks(agent, tested, spans, losing[:MOST_ROWS], further, whole, unscored, by_skill)
-
-
-def _lost_share(rows: Sequence[Sequence[ExampleEntry]]) -> float | None:
-    """Return the share of full marks that is missing, the mean over the spans with a score."""
-    means = [_mean_score(of) for of in rows]
-    value = mean_or_none([each for each in means if each is not None])
-    return None if value is None else 1 - value
+    names = sorted({name for of in played for name in of})
+    scenarios = [row(name, [of.get(name, []) for of in played], name) for name in names]
+    losing = [each for each in sorted(scenarios, key=_most_first) if each.lost is not None and not each.whole]
+    whole = [each.name for each in scenarios if each.whole]
+    unscored = [each.name for each in scenarios if each.lost is None]
+    skills = [
+        row(SKILLS.get(skill, skill), [[one for one in each.rows if skill in one.result.skills] for each in series])
+        for skill in sorted({skill for each in series for one in each.rows for skill in one.result.skills})
+    ]
+    further = max(len(losing) - MOST_ROWS, 0)
+    return Breaks(agent, tested, spans, losing[:MOST_ROWS], further, whole, unscored, sorted(skills, key=_most_first))
 
 
 def _most_first(row: BreakRow) -> tuple[float, str]:
@@ -149,39 +147,25 @@ def _shaded_cell(
     )
 
 
-def _scores_before(material: Material, series: ResultSeries) -> Mapping[str, float]:
-    """Return the mean score of each scenario in what the run was compared with, as its summary says."""
-    comparison = material.runs[series.run].summary.get("comparison")
-    changes: list[dict[str, Any]] = comparison["changes"] if isinstance(comparison, dict) else []
-    place = series.column.agent, series.column.span_label
-    return {
-        name: level["before"]
-        for change in changes
-        if (change["agent"], change["span_label"]) == place
-        for name, level in change["scenarios"].items()
-    }
-
-
 def comparable_columns(material: Material) -> list[tuple[str, int, int | None]]:
     """Return what the page must know of each series to put another beside it.
 
     Its span, whether it is under test (0), a yardstick (1) or a control (2), and the series that is its baseline:
     that of the run it was compared with, else of the same agent in another run; None where the report has neither.
     """
-    baselines = (next((other.key for other in _baseline_candidates(material, each)), None) for each in material.series)
-    kinds = (2 if each.column.control else int(each.column.is_bundled) for each in material.series)
-    return list(zip((each.column.span_label for each in material.series), kinds, baselines, strict=True))
-
-
-def _baseline_candidates(material: Material, series: ResultSeries) -> list[ResultSeries]:
-    """Return what may be the baseline of a series, the likeliest first."""
-    comparison = material.runs[series.run].summary.get("comparison")
-    before = comparison if isinstance(comparison, dict) else {}
-    others = [each for each in material.series_at(series.column.span_label) if each.run != series.run]
-    named = [each for each in others if f"run {material.runs[each.run].result.run_id}" == before.get("before")]
-    agent = before.get("before_agent") or series.column.agent
-    compared = sorted(named, key=lambda each: each.column.agent != agent)
-    return [*compared, *(each for each in others if each.column.agent == series.column.agent)]
+    columns = []
+    for series in material.series:
+        column, before = series.column, material.comparison(series.run)
+        others = [each for each in material.series_at(column.span_label) if each.run != series.run]
+        named = [each for each in others if f"run {material.runs[each.run].result.run_id}" == before.get("before")]
+        agent = before.get("before_agent") or column.agent
+        candidates = [
+            *(each for each in named if each.column.agent == agent), *named,
+            *(each for each in others if each.column.agent == column.agent),
+        ]  # fmt: skip
+        kind = 2 if column.control else int(column.is_bundled)
+        columns.append((column.span_label, kind, candidates[0].key if candidates else None))
+    return columns
 
 
 # --- Depth: how the score depends on where in the conversation the needle stands.
@@ -202,16 +186,6 @@ class DepthSpot(NamedTuple):
     """The share of it before the needle, in steps of 1 / BANDS."""
     row: ExampleEntry
     score: float
-
-
-class Depths(NamedTuple):
-    """The heat map of one agent."""
-
-    agent: str
-    heads: Sequence[str]
-    """Lengths of the conversation."""
-    rows: Sequence[tuple[str, Sequence[Shaded | None]]]
-    """From its beginning to its end; None: there is no such example."""
 
 
 def asked_at(rows: Iterable[ExampleEntry], record: ConversationRecord) -> dict[int, int]:
@@ -249,7 +223,7 @@ def band_label(band: int) -> str:
 
 def depth_maps(
     material: Material, asked: Mapping[int, int], order: Sequence[Breaks], shown: Collection[int]
-) -> list[Depths]:
+) -> list[tuple[str, Grid]]:
     """Return the heat maps of the agents under test, in the order of where they break.
 
     Nothing where all needles lie in one square. `shown`: the examples that a square can open.
@@ -261,25 +235,18 @@ def depth_maps(
     by_square = group_by(there, lambda spot: (spot.agent, spot.length, spot.band))
     known = {spot.agent for spot in there}
 
-    def row(agent: str, band: int) -> tuple[str, list[Shaded | None]]:
-        squares = [by_square.get((agent, length, band), []) for length in lengths]
-        return band_label(band), [_depth_square(square, shown) for square in squares]
+    def square(agent: str, band: int, length: int) -> Shaded | None:
+        here = by_square.get((agent, length, band), [])
+        score = mean_or_none([spot.score for spot in here])
+        if score is None:
+            return None
+        worst = min((spot for spot in here if spot.row.key in shown), key=lambda spot: spot.score, default=None)
+        place = f"{agent}, needle after {band_label(band)} of {power_label(length)} tokens"
+        title = f"{place}: {pluralize(len(here), 'example')}"
+        return Shaded(score_text(score), shade_class(score), title, f"{len(here):,}", worst and worst.row.key)
 
     heads, agents = [*map(power_label, lengths)], [one.agent for one in order if one.tested and one.agent in known]
-    return [Depths(agent, heads, [row(agent, band) for band in range(BANDS)]) for agent in agents]
-
-
-def _depth_square(here: Sequence[DepthSpot], shown: Collection[int]) -> Shaded | None:
-    score = mean_or_none([spot.score for spot in here])
-    if score is None:
-        return None
-    agent, length, band, *_ = here[0]
-    worst = min((spot for spot in here if spot.row.key in shown), key=lambda spot: spot.score, default=None)
-    number = pluralize(len(here), "example")
-    return Shaded(
-        text=score_text(score),
-        more=f"{len(here):,}",
-        shade=shade_class(score),
-        title=f"{agent}, needle after {band_label(band)} of {power_label(length)} tokens: {number}",
-        link=worst and worst.row.key,
-    )
+    return [
+        (agent, Grid(heads, [(band_label(band), [square(agent, band, of) for of in lengths]) for band in range(BANDS)]))
+        for agent in agents
+    ]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pytest_ltm._journal.fold import ConversationRecord, Leap
-    from pytest_ltm._journal.result import ExampleMetric, NeedleRef, QuestionResult, ScenarioResult
+    from pytest_ltm._journal.result import ExampleMetric, QuestionResult, ScenarioResult
     from pytest_ltm._model.transcript import Exchange
     from pytest_ltm.reporting.html.report_data import ExampleEntry
 
@@ -33,19 +33,33 @@ NO_EXCHANGES = "It has a score, but the journal has none of its exchanges: they 
 def example_details(
     result: ScenarioResult,
     record: ConversationRecord | None,
-    expected: object,
+    expected: str,
     damage: str = "",
     unanswered: Iterable[Exchange] = (),
 ) -> dict[str, Any]:
     """Return JSON values for the page.
 
-    `expected`: what the definition says, None if it says nothing; `damage`: what is wrong with the journal;
-    `unanswered`: the conversation's messages without a reply.
+    `expected`: what the definition says of right answers; `damage`: what is wrong with the journal; `unanswered`: the
+    conversation's messages without a reply.
     """
     talk = _talk_json(result, record, unanswered) if record else []
     lost = NO_EXCHANGES if result.scored and not talk else ""
+    automatic, span = result.automatic, ""
+    if result.measured_span is not None:
+        over = ", longer than its memory span" if result.overrun else ""
+        span = f"{pluralize(result.measured_span, 'token')} from its start to its last question{over}"
+    facts = {
+        "score": verdict_text(result, "none") + f" (passes at {result.threshold:.2f})" * result.scored,
+        "why": result.reason,
+        "before it was amended": f"{verdict_text(automatic)}: {automatic.reason}" if automatic else "",
+        "rule": result.rule,
+        "decided by": result.evidence,
+        "expected": expected,
+        "span": span,
+        "item": result.nodeid,
+    }
     return {
-        "facts": [[name, text] for name, text in _example_facts_shown(result, expected).items() if text],
+        "facts": [[name, text] for name, text in facts.items() if text],
         "checks": [[check.label, check.state] for check in result.checks],
         "curves": [[name, points] for name, points in metric_curves(result.metrics)],
         "questions": [_question_json(each) for each in result.questions],
@@ -69,41 +83,17 @@ def metric_curves(metrics: Sequence[ExampleMetric]) -> Iterator[tuple[str, list[
             yield name, [values[place] for place in sorted(values)]
 
 
-def _example_facts_shown(result: ScenarioResult, expected: object) -> dict[str, str]:
-    automatic, span = "", ""
-    if result.automatic is not None:
-        automatic = f"{verdict_text(result.automatic)}: {result.automatic.reason}"
-    if result.measured_span is not None:
-        over = ", longer than its memory span" if result.overrun else ""
-        span = f"{pluralize(result.measured_span, 'token')} from its start to its last question{over}"
-    return {
-        "score": verdict_text(result, "none") + f" (passes at {result.threshold:.2f})" * result.scored,
-        "why": result.reason,
-        "before it was amended": automatic,
-        "rule": result.rule,
-        "decided by": result.evidence,
-        "expected": "" if expected is None else text_of(expected),
-        "span": span,
-        "item": result.nodeid,
-    }
-
-
 def _question_json(question: QuestionResult) -> dict[str, Any]:
-    return {
-        "n": question.number,
-        "q": question.text,
-        "a": question.answer,
-        **retrieval_json(question.retrieved),
-        "needles": [
-            {
-                "n": needle.number,
-                "text": needle.text,
-                "gap": _needle_text(needle),
-                **({} if needle.rank is None else {"rank": needle.rank}),
-            }
-            for needle in question.needles
-        ],
-    }
+    needles: list[dict[str, Any]] = []
+    for needle in question.needles:
+        parts = [f"{format_distance(needle.gap, timedelta(seconds=needle.seconds_passed))} before the question"]
+        told = f"{pluralize(needle.told_gap, 'token')} without the agent's replies"
+        parts += [told] * (needle.told_gap < needle.gap)
+        rank = {} if needle.rank is None else {"rank": needle.rank}
+        parts += [f"retrieved at rank {needle.rank}" if needle.rank else "not retrieved"] * bool(rank)
+        needles.append({"n": needle.number, "text": needle.text, "gap": "; ".join(parts), **rank})
+    fields = {"n": question.number, "q": question.text, "a": question.answer}
+    return {**fields, **retrieval_json(question.retrieved), "needles": needles}
 
 
 def own_exchanges(result: ScenarioResult, record: ConversationRecord, unanswered: Iterable[Exchange]) -> list[Exchange]:
@@ -138,15 +128,6 @@ def _talk_json(
     ]
 
 
-def _needle_text(needle: NeedleRef) -> str:
-    parts = [f"{format_distance(needle.gap, timedelta(seconds=needle.seconds_passed))} before the question"]
-    told = f"{pluralize(needle.told_gap, 'token')} without the agent's replies"
-    parts += [told] * (needle.told_gap < needle.gap)
-    if needle.rank is not None:
-        parts.append(f"retrieved at rank {needle.rank}" if needle.rank else "not retrieved")
-    return "; ".join(parts)
-
-
 def retrieval_json(retrieved: tuple[str, ...] | None) -> dict[str, list[str]]:
     """Return what an agent retrieved, where it says so, for the page."""
     return {} if retrieved is None else {"found": list(retrieved)}
@@ -157,6 +138,12 @@ def plan_definitions(plan: Mapping[str, Any]) -> dict[str, Any]:
     listed = plan.get("examples")
     result = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
     return {f"{each.get('scenario')}/{each.get('example')}": each.get("definition") for each in result}
+
+
+def expected_answers(definitions: Mapping[str, Any]) -> dict[str, str]:
+    """Return what each example's definition says of right answers, as text; "" where it says nothing."""
+    said = {name: one.get("expected") for name, one in definitions.items() if isinstance(one, dict)}
+    return {name: "" if one is None else text_of(one) for name, one in said.items()}
 
 
 # --- A conversation as a time line: a lane for each example, marks at their tokens, needles joined to questions.
@@ -176,10 +163,15 @@ def timeline_json(rows: Sequence[ExampleEntry], record: ConversationRecord) -> d
     lanes = {row.result.id: number for number, row in enumerate(ordered)}
     asked = {(row.result.id, question.number) for row in rows for question in row.result.questions}
     exchanges = sorted((*record.transcript, *record.unanswered.values()), key=lambda each: each.number)
+    marks = []
+    for each in exchanges:
+        kind = "question" if (each.by, each.number) in asked else each.kind
+        place = each.number, lanes.get(each.by, OTHERS), kind, each.start
+        marks.append([*place, each.message_tokens, each.reply_tokens, f"{each.now:%Y-%m-%d %H:%M}"])
     return {
         "tokens": record.transcript.position,
         "lanes": [_lane_json(row, examples[row.key]) for row in ordered],
-        "marks": [_mark_json(each, lanes, asked) for each in exchanges],
+        "marks": marks,
         "jumps": [
             [jump.position, f"+{describe_duration(jump.to - jump.before)}", f"{jump.to:%Y-%m-%d %H:%M}"]
             for jump in _join_jumps(record.jumps)
@@ -208,12 +200,6 @@ def _lane_json(row: ExampleEntry, example: Example) -> dict[str, Any]:
     fields = {"k": row.key, "name": result.id, "score": result.score, "shade": shade_class(result.score)}
     end = None if example.begin is None else example.end
     return fields | {"outcome": result.outcome, "from": example.begin, "to": end}
-
-
-def _mark_json(exchange: Exchange, lanes: dict[str, int], asked: set[tuple[str, int]]) -> list[Any]:
-    kind = "question" if (exchange.by, exchange.number) in asked else exchange.kind
-    lane, at = lanes.get(exchange.by, OTHERS), f"{exchange.now:%Y-%m-%d %H:%M}"
-    return [exchange.number, lane, kind, exchange.start, exchange.message_tokens, exchange.reply_tokens, at]
 
 
 def _join_jumps(jumps: Sequence[Leap]) -> list[Leap]:

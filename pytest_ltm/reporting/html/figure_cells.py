@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_ltm._results.figures import figure_notes, shown_figures
 from pytest_ltm._results.statistics.totals import group_by, mean_or_none
 from pytest_ltm._results.text import NOTHING, score_text
-from pytest_ltm.reporting.agent_sentences import forgotten_scenarios, largest_span_label, rank_sides
+from pytest_ltm.reporting.agent_sentences import forgotten_scenarios
 from pytest_ltm.reporting.html.charts import NONE, Shaded, shade_class
 
 if TYPE_CHECKING:
@@ -48,21 +48,19 @@ class Grid(NamedTuple):
 def score_grid(material: Material) -> Grid:
     """Return the total of each agent at each span."""
     by = {(series.agent, series.column.span_label): series for series in material.series}
-    ranked = [each.agent for each in rank_sides(material.series_at(largest_span_label(material.series)))]
-    agents = [*ranked, *(one for one in material.agents if one not in ranked)]
-    return Grid(
-        material.spans, [(one, [_score_cell(by.get((one, span))) for span in material.spans]) for one in agents]
-    )
 
+    def cell(agent: str, span: str) -> Shaded | None:
+        if (series := by.get((agent, span))) is None:
+            return None
+        column = series.column
+        if not column.out_of:
+            return Shaded(text=NOTHING, shade=NONE, title=f"{series.label}: no score")
+        shade = shade_class(column.accuracy_lower_bound)
+        return Shaded(text=column.share, more=column.total_with_spread, shade=shade, title=series.label)
 
-def _score_cell(series: ResultSeries | None) -> Shaded | None:
-    if series is None:
-        return None
-    column = series.column
-    if not column.out_of:
-        return Shaded(text=NOTHING, shade=NONE, title=f"{series.label}: no score")
-    shade = shade_class(column.accuracy_lower_bound)
-    return Shaded(text=column.share, more=column.total_with_spread, shade=shade, title=series.label)
+    # An agent that is not ranked, such as a control, is below those that are.
+    agents = dict.fromkeys([*(each.agent for each in material.ranked), *material.agents])
+    return Grid(material.spans, [(agent, [cell(agent, span) for span in material.spans]) for agent in agents])
 
 
 class FigureTable(NamedTuple):

@@ -24,10 +24,10 @@ from pytest_ltm._results.text import format_percent, score_text, short_count
 from pytest_ltm._storage.disk import write_output
 from pytest_ltm._storage.sanitize import escape_unprintable, for_screen
 from pytest_ltm._storage.secrets import dump_json_redacted
-from pytest_ltm.reporting.agent_sentences import largest_span_label, rank_sides
+from pytest_ltm.reporting.agent_sentences import largest_span_label
 from pytest_ltm.reporting.html.breaking_points import asked_at, breaking_points, comparable_columns, depth_maps
 from pytest_ltm.reporting.html.charts import score_by_cost, score_by_span, shade_class
-from pytest_ltm.reporting.html.details import example_details, plan_definitions, timeline_json
+from pytest_ltm.reporting.html.details import example_details, expected_answers, plan_definitions, timeline_json
 from pytest_ltm.reporting.html.figure_cells import by_gap, figure_table, score_grid, worst_scenarios
 from pytest_ltm.reporting.html.headline import (
     agent_sentences,
@@ -164,7 +164,7 @@ class Parcels:
         defined, record = plan_definitions(held.folder.plan()), held.folder.record()
         damage = "" if record else held.folder.damage()
         unanswered = list(record.unanswered.values()) if record else []
-        expected = {name: text.get("expected") for name, text in defined.items() if isinstance(text, dict)}
+        said = expected_answers(defined)
         canonical = {name: json.dumps(text, sort_keys=True).encode() for name, text in defined.items()}
         digests = {name: hashlib.sha256(text).hexdigest()[:8] for name, text in canonical.items()}
         self.fingerprints |= {row.key: digests.get(row.result.id, "") for row in held.rows}
@@ -172,7 +172,7 @@ class Parcels:
             rows = [row for row in held.rows[number : number + TOGETHER] if row.key in self.shown]
             if rows:
                 entries = {
-                    str(row.key): example_details(row.result, record, expected.get(row.result.id), damage, unanswered)
+                    str(row.key): example_details(row.result, record, said.get(row.result.id, ""), damage, unanswered)
                     for row in rows
                 }
                 self._append(f"e{held.key}.{number // TOGETHER}", pack_json(entries))
@@ -262,7 +262,7 @@ def render_page(material: Material, most: int, lines: int) -> bytes:
         parcels=parcels,
         style=style,
         script=script,
-        policy=_content_policy(style, script),
+        policy=content_policy(style, script),
     )  # fmt: skip
     # A large page has half a million parts, each of which takes more room than its text.
     parts.enable_buffering(100)
@@ -310,20 +310,24 @@ def read_assets(names: Sequence[str]) -> str:
     return "\n".join((folder / name).read_text(encoding="utf-8") for name in names)
 
 
-def _content_policy(style: str, script: str) -> str:
+def content_policy(style: str, script: str = "") -> str:
     """Return a policy under which the page's own style and script work, nothing else, and no request is made."""
-    return (
-        f"default-src 'none'; script-src '{_source_hash(script)}'; style-src '{_source_hash(style)}'; img-src data:; "
-        "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
-    )
-
-
-def _source_hash(text: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+    own = {"script": script, "style": style}
+    digests = {kind: base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for kind, text in own.items()}
+    # By their hashes: a style or a script that somebody's answer smuggles in has another one.
+    sources = "".join(f"{kind}-src 'sha256-{digests[kind]}'; " for kind, text in own.items() if text)
+    rest = "; require-trusted-types-for 'script'" * bool(script)
+    return f"default-src 'none'; {sources}img-src data:; base-uri 'none'; form-action 'none'{rest}"
 
 
 def _page_index(material: Material) -> dict[str, Any]:
     """Return what the page's script must know at once."""
+    # Tests of all pairs grow with the square of the series.
+    if len(material.series) <= ALL_PAIRS:
+        pairs = list(combinations(material.series, 2))
+    else:
+        pairs = [(best, other) for best, *others in map(material.ranked_at, material.spans) for other in others]
+    tested = {f"{one.key}|{other.key}": series_difference(one, other) for one, other in pairs}
     return {
         "series": [series.label for series in material.series],
         "columns": comparable_columns(material),
@@ -332,26 +336,14 @@ def _page_index(material: Material) -> dict[str, Any]:
             for held in material.conversations
         ],
         "together": TOGETHER,
-        "tests": _pair_tests(material),
+        "tests": {key: test.told.text for key, test in tested.items() if test},
         "first_rows": FIRST_ROWS,
     }
 
 
-def _pair_tests(material: Material) -> dict[str, str]:
-    """Return what is told of pairs of series, by `<one>|<other>`."""
-    # Tests of all pairs grow with the square of the series.
-    if len(material.series) <= ALL_PAIRS:
-        pairs = list(combinations(material.series, 2))
-    else:
-        ranked = [rank_sides(material.series_at(span)) for span in material.spans]
-        pairs = [(each[0], other) for each in ranked for other in each[1:]]
-    tested = {f"{one.key}|{other.key}": series_difference(one, other) for one, other in pairs}
-    return {key: test.told.text for key, test in tested.items() if test}
-
-
 def _initial_comparison(material: Material) -> tuple[int, int]:
     """The series that are compared at first: the best two at the largest span, else two spans of one agent."""
-    ranked = rank_sides(material.series_at(largest_span_label(material.series)))
+    ranked = material.ranked
     if len(ranked) > 1:
         return ranked[0].key, ranked[1].key
     first, *others = sorted(material.series, key=lambda series: series not in ranked)
@@ -363,8 +355,7 @@ def _initial_comparison(material: Material) -> tuple[int, int]:
 def _against_best(material: Material) -> dict[int, str]:
     """Return for each series its distance to the best of its span, and how probable that is by chance."""
     against: dict[int, str] = {}
-    for span in material.spans:
-        ranked = rank_sides(material.series_at(span))
+    for ranked in map(material.ranked_at, material.spans):
         for each in ranked[1:]:
             test = series_difference(ranked[0], each)
             if test is not None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from pytest_ltm._journal.fold import ConversationRecord
     from pytest_ltm._journal.result import ScenarioResult
-    from pytest_ltm._results.gate.changes import Change, Changes
+    from pytest_ltm._results.gate.changes import Changes
     from pytest_ltm._results.run_loading import LoadedRun
     from pytest_ltm._results.statistics.comparison import Comparison
     from pytest_ltm.reporting.html.report_data import ConversationEntry, ResultSeries
@@ -220,13 +220,26 @@ def accuracy_curves(material: Material) -> Curve:
     floor = _highest_per_span(without)
     ceiling = [(each.column.span, each.column.accuracy_lower_bound or 0.0) for each in others if each.key not in cheats]
     by_span = sorted((each.column for each in scored), key=lambda column: column.span or 0)
+    unknown = sum(column.unscored_examples for column in by_span if column.is_open)
+    unproven = sum(column.open for column in by_span)
+    counted = "counted as 0, bars also allow for 1"
+    notes = {
+        "Bars: 95\u00a0% intervals of the accuracy, in other conversations as well.": any(
+            column.interval for column in by_span
+        ),
+        "Points of a single conversation have no interval: it needs trials.": not all(
+            column.interval for column in by_span
+        ),
+        f"{pluralize(unknown, 'example')} without a score: {counted}.": unknown,
+        f"{pluralize(unproven, 'example')} left open, at least in part: {counted}.": unproven,
+    }
     return Curve(
         lines=tuple(sorted(lines, key=lambda line: line.reference)),
         spans={column.span: column.span_label for column in by_span},
         ceiling=_highest_per_span(ceiling),
         floor=floor if any(floor.values()) else {},
         across="memory span in tokens (log scale)",
-        notes=tuple(_curve_notes(scored)),
+        notes=tuple(note for note, holds in notes.items() if holds),
     )
 
 
@@ -245,20 +258,6 @@ def _plotted_score(series: ResultSeries) -> PlottedScore:
 def _highest_per_span(scores: Iterable[tuple[int | None, float]]) -> dict[int | None, float]:
     by_span = group_by(scores, lambda each: each[0])
     return {span: max(score for _, score in by_span[span]) for span in sorted(by_span, key=lambda span: span or 0)}
-
-
-def _curve_notes(scored: Sequence[ResultSeries]) -> Iterable[str]:
-    sure = [each for each in scored if each.column.interval]
-    if sure:
-        yield "Bars: 95\u00a0% intervals of the accuracy, in other conversations as well."
-    if len(sure) < len(scored):
-        yield "Points of a single conversation have no interval: it needs trials."
-    unknown = sum(each.column.unscored_examples for each in scored if each.column.is_open)
-    if unknown:
-        yield f"{pluralize(unknown, 'example')} without a score: counted as 0, bars also allow for 1."
-    unproven = sum(each.column.open for each in scored)
-    if unproven:
-        yield f"{pluralize(unproven, 'example')} left open, at least in part: counted as 0, bars also allow for 1."
 
 
 # --- Accuracy against what a reply costs.
@@ -288,16 +287,13 @@ def accuracy_frontier(material: Material, tier: str = "") -> Frontier:
             published = ()  # it is in seconds: beside tokens it would mean nothing
     if not panels or "seconds" not in panels[0].across:
         raise LtmError("no replies with a score were timed, so there is no frontier to draw")
-    return Frontier(panels=tuple(panels), notes=tuple(_frontier_notes(panels[0], tier)))
-
-
-def _frontier_notes(panel: FrontierPanel, tier: str) -> Iterable[str]:
-    least, most = BUDGETS
-    own = [(spot.cost, spot.score) for spot in panel.spots]
-    yield f"LAFS of all together, {least:g} to {most:g} s: {lafs(own):.1%}."
+    own, (least, most) = [(spot.cost, spot.score) for spot in panels[0].spots], BUDGETS
+    notes = [f"LAFS of all together, {least:g} to {most:g} s: {lafs(own):.1%}."]
     if tier:
-        gain = lafs([*own, *panel.published]) - lafs(panel.published)
-        yield f"Gain over the published frontier ({tier}, {lafs(panel.published):.1%}): {100 * gain:+.1f} points."
+        before = lafs(panels[0].published)
+        gain = 100 * (lafs([*own, *panels[0].published]) - before)
+        notes.append(f"Gain over the published frontier ({tier}, {before:.1%}): {gain:+.1f} points.")
+    return Frontier(panels=tuple(panels), notes=tuple(notes))
 
 
 # --- Heat maps: scenario by span; depth of the needle by length.
@@ -378,7 +374,14 @@ def depth_heatmap(material: Material, by: By) -> Heat:
 
     LtmError where no example with a score has such a needle, or no journal says where it was told.
     """
-    spots = list(_by_gap(material) if by == "gap" else _by_share(material))
+    if by == "gap":
+        spots = list(_by_gap(material))
+    else:
+        asked: dict[int, int] = {}
+        for held in material.conversations:
+            record = held.folder.record()
+            asked |= asked_at(held.rows, record) if record else {}
+        spots = [(spot.agent, spot.length, spot.band, spot.score) for spot in depth_spots(material, asked)]
     if not spots:
         unknown = by == "share" and any(_by_gap(material))
         cure = "no journal says where needles were told: --by=gap needs none"
@@ -423,14 +426,6 @@ def _by_gap(material: Material) -> Iterable[_Placed]:
         for row in series.rows:
             if row.result.gap is not None and row.result.score is not None:
                 yield series.agent, column, span_power(row.result.gap), row.result.score
-
-
-def _by_share(material: Material) -> Iterable[_Placed]:
-    asked: dict[int, int] = {}
-    for held in material.conversations:
-        record = held.folder.record()
-        asked |= asked_at(held.rows, record) if record else {}
-    return [(spot.agent, spot.length, spot.band, spot.score) for spot in depth_spots(material, asked)]
 
 
 # --- One conversation.
@@ -494,14 +489,19 @@ def difference_forest(changes: Changes, spans: Sequence[str] = ()) -> Forest:
     LtmError where no example has a score in both.
     """
     asked = [change for change in changes.changes if change.level and (not spans or change.span_label in spans)]
-    panels = tuple((change.label, tuple(_plotted_differences(change))) for change in asked)
-    if not panels:
+    if not asked:
         raise LtmError("no example has a score on both sides, so there is no difference to draw")
+    panels = []
+    for change in asked:
+        # What lost most is at the top, below the mean.
+        names = sorted(change.scenarios, key=lambda name: (change.levels[name].difference, name))
+        sides = {OVERALL: change.overall, **{name: change.scenarios[name] for name in names}}
+        panels.append((change.label, tuple(_plotted_difference(name, side) for name, side in sides.items())))
     unsure = any(one.interval is None for _, of in panels for one in of)
     runs = "" if changes.before == changes.after else f" ({changes.before}; here {changes.after})"
     return Forest(
         across=f"difference in score from {changes.before_agent}{runs}",
-        panels=panels,
+        panels=tuple(panels),
         notes=(
             "Paired by example; at the right how many are better (+), worse (−) and equal (=).",
             *["Bars: 95\u00a0% intervals, in other conversations as well."]
@@ -509,12 +509,6 @@ def difference_forest(changes: Changes, spans: Sequence[str] = ()) -> Forest:
             *["No bar: no example differs, or there are too few trials for an interval."] * unsure,
         ),
     )
-
-
-def _plotted_differences(change: Change) -> Iterable[PlottedDifference]:
-    yield _plotted_difference(OVERALL, change.overall)
-    for name in sorted(change.scenarios, key=lambda name: (change.levels[name].difference, name)):
-        yield _plotted_difference(name, change.scenarios[name])
 
 
 def _plotted_difference(name: str, comparison: Comparison) -> PlottedDifference:
