@@ -23,7 +23,7 @@ from pytest_ltm._storage.locks import lock_holder
 from pytest_ltm.reporting.summary import FORMAT, summary_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
     from datetime import datetime
     from pathlib import Path
 
@@ -279,9 +279,25 @@ def _read_summary(path: Path) -> _Summary | None:
 
 def _make_standings(summary: _Summary, *, complete: bool = True) -> tuple[HistoricalScore, ...]:
     places = group_by(summary.conversations, lambda held: (held.agent, held.span_label))
-    return tuple(
-        _make_standing(one, places.get((one.agent, one.span_label), []), complete=complete) for one in summary.results
-    )
+    standings = []
+    for one in summary.results:
+        held = places.get((one.agent, one.span_label), [])
+        rows = [row for conversation in held for row in conversation.examples]
+        low, high, full = (one.bounds.low, one.bounds.high, one.bounds.full) if one.bounds else (None, None, 0)
+        scored = [
+            ScoredRow(
+                scenario=row.scenario, example=row.example, span_label=one.span_label, trial=row.trial, score=row.score
+            )
+            for row in rows
+        ]
+        standings.append(HistoricalScore(
+            agent=one.agent, span_label=one.span_label, span=one.span, low=low, high=high, full=full,
+            plan=plan_of(each.plan_fingerprint for each in held),
+            own=not any(each.agent_spec.partition(":")[0] in CONTROLS | YARDSTICKS for each in held),
+            complete=complete and all(each.ended == "complete" for each in held), cost_usd=one.cost_usd,
+            lost=sum(row.cause in _INFRASTRUCTURE for row in rows), rows=tuple(scored),
+        ))  # fmt: skip
+    return tuple(standings)
 
 
 def plan_of(fingerprints: Iterable[str]) -> str:
@@ -290,27 +306,3 @@ def plan_of(fingerprints: Iterable[str]) -> str:
 
 
 _SHORT = 12
-
-
-def _make_standing(one: _Result, held: Sequence[_Conversation], *, complete: bool) -> HistoricalScore:
-    rows = [row for conversation in held for row in conversation.examples]
-    low, high, full = (one.bounds.low, one.bounds.high, one.bounds.full) if one.bounds else (None, None, 0)
-    return HistoricalScore(
-        agent=one.agent,
-        span_label=one.span_label,
-        span=one.span,
-        low=low,
-        high=high,
-        full=full,
-        plan=plan_of(each.plan_fingerprint for each in held),
-        own=not any(each.agent_spec.partition(":")[0] in CONTROLS | YARDSTICKS for each in held),
-        complete=complete and all(each.ended == "complete" for each in held),
-        cost_usd=one.cost_usd,
-        lost=sum(row.cause in _INFRASTRUCTURE for row in rows),
-        rows=tuple(
-            ScoredRow(
-                scenario=row.scenario, example=row.example, span_label=one.span_label, trial=row.trial, score=row.score
-            )
-            for row in rows
-        ),
-    )  # fmt: skip

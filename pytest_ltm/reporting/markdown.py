@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pytest_ltm._journal.result import RunResult
-    from pytest_ltm._results.columns import Column
     from pytest_ltm._results.gate.changes import Changes
     from pytest_ltm._results.gate.gate_rules import Rule
     from pytest_ltm._results.gate.verdict import GateVerdict
@@ -61,7 +60,11 @@ def run_markdown(
         parts += _changes_section(changes)
     said = [*(sentence for column in columns for sentence in scoreless_sentence(column)), *span_sentences(run), *notes]
     parts += _bullet_list(said)
-    parts.append(_folded_section("Mean score of each scenario", _scenarios_table(columns, run.suite)))
+    names = sorted({name for column in columns for name in column.cells})
+    means = [[name, *(column.cell_text(name) for column in columns)] for name in names]
+    guessed = any(column.scenarios_at_guessing_level for column in columns)
+    note = f"\n\n{GUESSED}: no more than guessing earns, without memory." * guessed
+    parts.append(_folded_section("Mean score of each scenario", markdown_table([run.suite, *labels], means) + note))
     for one in agent_metrics(run):
         *rows, whole = one.rows()
         table = markdown_table(["", "examples", *one.names], [*rows, *[whole] * (len(rows) > 1)])
@@ -136,15 +139,6 @@ def _changes_section(changes: Changes) -> list[str]:
         table,
         *_bullet_list(change_report.comparison_sentences(changes)),
     ]
-
-
-def _scenarios_table(columns: Sequence[Column], suite: str) -> str:
-    names = sorted({name for column in columns for name in column.cells})
-    rows = [[name, *(column.cell_text(name) for column in columns)] for name in names]
-    note = f"\n\n{GUESSED}: no more than guessing earns, without memory." * any(
-        column.scenarios_at_guessing_level for column in columns
-    )
-    return markdown_table([suite, *(column.label for column in columns)], rows) + note
 
 
 def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -171,14 +171,18 @@ def series_of(
     if not agents and any(point.standing.own for point in held):
         held = [point for point in held if point.standing.own]
     places = group_by(sorted(held, key=_point_order), lambda point: (point.standing.agent, point.standing.span_label))
-    ordered = sorted(places, key=lambda place: (natural_sort_key(place[0]), *_span_order(places[place][0].standing)))
-    return tuple(TrendSeries(*place, tuple(_trend_segments(places[place]))) for place in ordered)
 
+    def order(place: tuple[str, str]) -> tuple[Any, ...]:
+        span = places[place][0].standing.span
+        return natural_sort_key(place[0]), span is None, span or 0, natural_sort_key(place[1])
 
-def _trend_segments(points: Sequence[TrendPoint]) -> Iterator[TrendSegment]:
-    plans = group_by(points, lambda point: point.standing.plan).values()
-    for number, held in enumerate(sorted(plans, key=lambda held: _point_order(held[-1])), start=1):
-        yield TrendSegment(number, tuple(held))
+    trend_serieses = []
+    for place in sorted(places, key=order):
+        plans = group_by(places[place], lambda point: point.standing.plan).values()
+        # The plan of the newest result comes last: a project that goes back to an old plan goes on with its line.
+        numbered = enumerate(sorted(plans, key=lambda points: _point_order(points[-1])), start=1)
+        trend_serieses.append(TrendSeries(*place, tuple(TrendSegment(number, tuple(of)) for number, of in numbered)))
+    return tuple(trend_serieses)
 
 
 _LONG_AGO = datetime(1, 1, 1, tzinfo=timezone.utc)
@@ -186,10 +190,6 @@ _LONG_AGO = datetime(1, 1, 1, tzinfo=timezone.utc)
 
 def _point_order(point: TrendPoint) -> tuple[Any, ...]:
     return point.at or _LONG_AGO, point.kind, point.name, point.commit
-
-
-def _span_order(standing: HistoricalScore) -> tuple[Any, ...]:
-    return standing.span is None, standing.span or 0, natural_sort_key(standing.span_label)
 
 
 # --- In a terminal: time goes down, scores go to the right; each plan has a chart of its own.

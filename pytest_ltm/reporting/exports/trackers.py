@@ -73,10 +73,15 @@ def _write_mlflow_run(part: RunSlice, examples: Mapping[str, Any], store: Path) 
     name, tags = escape_unprintable(for_library(part.name)), {_TAG: part.id}
     run = client.create_run(experiment, start_time=began, run_name=name, tags=tags).info.run_id
     entities = import_library("mlflow.entities", extra="mlflow", user="")
+    facts = part.facts()
+    # MLflow has no nested values: those of the plan get names such as `plan/filler`.
+    plan = {f"plan/{name}": value for name, value in facts.pop("plan").items()}
+    known = {name: value for name, value in for_library(facts | plan).items() if value not in (None, "")}
+    texts = {mlflow_name(key): one if isinstance(one, str) else json.dumps(one) for key, one in known.items()}
     client.log_batch(
         run,
         metrics=[entities.Metric(mlflow_name(key), figure, began, 0) for key, figure in part.figures().items()],
-        params=[entities.Param(key, value) for key, value in _run_parameters(part.facts()).items()],
+        params=[entities.Param(key, escape_unprintable(text)[:_LONGEST]) for key, text in texts.items()],
     )
     client.log_table(run, dict(examples), "examples.json")
     client.set_terminated(run, status="FINISHED" if part.complete else "KILLED", end_time=ended)
@@ -86,15 +91,6 @@ def mlflow_name(name: str) -> str:
     """Return a name as MLflow can have it."""
     kind, slash, rest = name.partition("/")
     return f"{_UNFIT.sub('_', kind)}{slash}{_UNFIT.sub('_', rest)}"[:_LONGEST_NAME]
-
-
-def _run_parameters(facts: Mapping[str, Any]) -> dict[str, str]:
-    """Return the facts as names and texts; those of the plan have names such as `plan/filler`."""
-    flat = {name: value for name, value in facts.items() if name != "plan"}
-    flat |= {f"plan/{name}": value for name, value in facts["plan"].items()}
-    known = {name: value for name, value in for_library(flat).items() if value not in (None, "")}
-    texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in known.items()}
-    return {mlflow_name(name): escape_unprintable(text)[:_LONGEST] for name, text in texts.items()}
 
 
 PROJECT = "pytest-ltm"
