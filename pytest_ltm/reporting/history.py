@@ -277,6 +277,9 @@ def _read_summary(path: Path) -> _Summary | None:
         raise LtmError(f"{SUMMARY}: {error}") from error
 
 
+_OF_A_ROW = ("scenario", "example", "trial", "score")
+
+
 def _make_standings(summary: _Summary, *, complete: bool = True) -> tuple[HistoricalScore, ...]:
     places = group_by(summary.conversations, lambda held: (held.agent, held.span_label))
     standings = []
@@ -284,19 +287,20 @@ def _make_standings(summary: _Summary, *, complete: bool = True) -> tuple[Histor
         held = places.get((one.agent, one.span_label), [])
         rows = [row for conversation in held for row in conversation.examples]
         low, high, full = (one.bounds.low, one.bounds.high, one.bounds.full) if one.bounds else (None, None, 0)
-        scored = [
-            ScoredRow(
-                scenario=row.scenario, example=row.example, span_label=one.span_label, trial=row.trial, score=row.score
-            )
-            for row in rows
-        ]
-        standings.append(HistoricalScore(
-            agent=one.agent, span_label=one.span_label, span=one.span, low=low, high=high, full=full,
+        standing = HistoricalScore(
+            **{name: getattr(one, name) for name in ("agent", "span_label", "span", "cost_usd")},
+            low=low,
+            high=high,
+            full=full,
             plan=plan_of(each.plan_fingerprint for each in held),
             own=not any(each.agent_spec.partition(":")[0] in CONTROLS | YARDSTICKS for each in held),
-            complete=complete and all(each.ended == "complete" for each in held), cost_usd=one.cost_usd,
-            lost=sum(row.cause in _INFRASTRUCTURE for row in rows), rows=tuple(scored),
-        ))  # fmt: skip
+            complete=complete and all(each.ended == "complete" for each in held),
+            lost=sum(row.cause in _INFRASTRUCTURE for row in rows),
+            rows=tuple(
+                ScoredRow(span_label=one.span_label, **{name: getattr(row, name) for name in _OF_A_ROW}) for row in rows
+            ),
+        )
+        standings.append(standing)
     return tuple(standings)
 
 

@@ -27,7 +27,7 @@ from pytest_ltm._results.text import (
     wrap_text,
 )
 from pytest_ltm._storage.errors import LtmError
-from pytest_ltm._storage.schema import to_record
+from pytest_ltm._storage.schema import fields_of, to_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -303,15 +303,11 @@ def trend_json(trend_serieses: Sequence[TrendSeries]) -> list[dict[str, Any]]:
             "span_label": series.span_label,
             "points": [
                 {
-                    "name": point.name,
-                    "kind": point.kind,
+                    **fields_of(point, "name", "kind"),
                     "at": point.at and point.at.isoformat(),
                     "commit": point.commit or None,
                     "branch": point.branch or None,
-                    "plan": point.standing.plan,
-                    "low": point.standing.low,
-                    "high": point.standing.high,
-                    "full": point.standing.full,
+                    **fields_of(point.standing, "plan", "low", "high", "full"),
                     "share": point.share,
                     "interval": None if point.share is None else to_record(point.interval),
                     "unmeasured": point.standing.unmeasured,

@@ -159,10 +159,8 @@ def comparable_columns(material: Material) -> list[tuple[str, int, int | None]]:
         others = [each for each in material.series_at(column.span_label) if each.run != series.run]
         named = [each for each in others if f"run {material.runs[each.run].result.run_id}" == before.get("before")]
         agent = before.get("before_agent") or column.agent
-        candidates = [
-            *(each for each in named if each.column.agent == agent), *named,
-            *(each for each in others if each.column.agent == column.agent),
-        ]  # fmt: skip
+        same = [each for each in others if each.column.agent == column.agent]
+        candidates = [*(each for each in named if each.column.agent == agent), *named, *same]
         kind = 2 if column.control else int(column.is_bundled)
         columns.append((column.span_label, kind, candidates[0].key if candidates else None))
     return columns

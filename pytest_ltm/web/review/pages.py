@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote, urlencode
 
@@ -139,6 +140,11 @@ def overview_page(request: Request) -> Response:
     drawn = estimate_error_rates(cases.drawn_cases[: place.sample], opinions)
     kinds = [(kind, listed_cases(cases, opinions, ReviewAddress(run=place.run, kind=kind))) for kind in KINDS]
     sample = listed_cases(cases, opinions, structs.replace(place, which="sample"))
+    reviewers = []
+    for name in opinions.reviewers:
+        said = opinions.opinions_by(name).values()
+        skipped = sum(one.credit is None for one in said)
+        reviewers.append((name, pluralize(len(said) - skipped, "answer") + f", {skipped} skipped" * bool(skipped)))
     return page_parts.render_template(
         request,
         "review.html.j2",
@@ -153,19 +159,12 @@ def overview_page(request: Request) -> Response:
         left=left(cases.queue),
         left_in_sample=left(sample),
         disputes=len(listed_cases(cases, opinions, ReviewAddress(run=place.run, which="disputes"))),
-        reviewers=[(name, _opinion_counts(opinions.opinions_by(name).values())) for name in opinions.reviewers],
+        reviewers=reviewers,
         pairs=[_pair_row(pair) for pair in reviewer_agreements(opinions)],
         drawn=drawn,
         rate=format_percent(drawn.rate),
         interval=f"{format_percent(drawn.interval.low)} to {format_percent(drawn.interval.high)}",
     )
-
-
-def _opinion_counts(review_decisions: Iterable[decisions.ReviewDecision]) -> str:
-    result = list(review_decisions)
-    skipped = sum(one.credit is None for one in result)
-    answers = pluralize(len(result) - skipped, "answer")
-    return f"{answers}, {skipped} skipped" if skipped else answers
 
 
 def _pair_row(pair: Any) -> dict[str, str]:
@@ -211,6 +210,12 @@ def _case_shown(
     """Return what a reviewer sees of an example; what others decided, only in a dispute."""
     row, nodeid = case.row, case.row.nodeid
     others = opinions.opinions_on(nodeid) if place.which == "disputes" and opinions.is_disputed(nodeid) else {}
+    said: list[tuple[str, str]] = []
+    # Where it asks no question, its own exchanges are all there is to judge by.
+    with suppress(LtmError):
+        if not row.questions:
+            record = ConversationRecord.read_record(case.folder / "journal.jsonl")
+            said = [(each.message, each.reply) for each in record.transcript if each.by == row.id]
     return {
         "nodeid": nodeid,
         "title": row.id,
@@ -220,7 +225,7 @@ def _case_shown(
             {"text": question.text, "answer": mark_evidence(question.answer, row.evidence), "needles": question.needles}
             for question in row.questions
         ],
-        "said": [] if row.questions else _example_exchanges(case),
+        "said": said,
         "expected": shorten_text(case.expected, _LONGEST),
         "evidence": row.evidence,
         "score": verdict_text(row, "none"),
@@ -244,15 +249,6 @@ def _decision_word(review_decision: decisions.ReviewDecision | None) -> str:
 def _times_decided(review_decisions: Iterable[decisions.ReviewDecision], nodeid: str) -> int:
     """Return how often an answer was decided: a page that knows of fewer is out of date."""
     return sum(one.nodeid == nodeid for one in review_decisions)
-
-
-def _example_exchanges(case: Case) -> list[tuple[str, str]]:
-    """Return the example's own exchanges, where it asks no question."""
-    try:
-        record = ConversationRecord.read_record(case.folder / "journal.jsonl")
-    except LtmError:
-        return []
-    return [(each.message, each.reply) for each in record.transcript if each.by == case.row.id]
 
 
 def mark_evidence(text: str, evidence: str) -> list[tuple[bool, str]]:
