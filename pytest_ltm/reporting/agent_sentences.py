@@ -82,7 +82,10 @@ def agent_sentences_for(sides: Iterable[Placed], before: Mapping[str, str] | Non
         beside = (before or {}).get(agent, "") or (_beside_other(there, others[0]) if there and others else "")
         missing = sum(side.column.unscored_examples for side in of)
         lost = f"{pluralize(missing, 'example')} without a score" * bool(missing)
-        parts = [_losses_sentence(of), _guessing_sentence(of), beside, lost]
+        # Guessing is worth a word only where it earns anything, and where the agent is above it.
+        best = max(_scored_columns(of), key=_above_guessing, default=None)
+        above = _above_guessing(best) if best and best.floor else 0.0
+        parts = [_losses_sentence(of), f"{above:.2f} above guessing" * (above > 0), beside, lost]
         agent_sentences.append(AgentSentence(agent, _retention_sentence(of), "; ".join(filter(None, parts))))
     return agent_sentences
 
@@ -161,14 +164,6 @@ def _scored_columns(sides: Sequence[Placed]) -> list[Column]:
 def _above_guessing(column: Column) -> float:
     """Return the accuracy, without what is open, beyond what guessing would earn."""
     return (column.accuracy_lower_bound or 0.0) - (column.floor / column.out_of if column.out_of else 0.0)
-
-
-def _guessing_sentence(sides: Sequence[Placed]) -> str:
-    """Return how far above guessing the best span is, where guessing earns anything; "" where it is not above."""
-    best = max(_scored_columns(sides), key=_above_guessing, default=None)
-    if best is None or not best.floor or _above_guessing(best) <= 0:
-        return ""
-    return f"{_above_guessing(best):.2f} above guessing"
 
 
 def _reach_text(span: str, share: str, first: str) -> str:

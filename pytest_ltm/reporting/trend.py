@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime, timezone
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
@@ -31,7 +30,6 @@ from pytest_ltm._storage.schema import fields_of, to_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from pathlib import Path
 
     from pytest_ltm._results.gate.plan_facts import PlanFacts
     from pytest_ltm._results.statistics.counts import Interval
@@ -135,6 +133,14 @@ def of_run(past: Past) -> list[TrendPoint]:
     if past.state == "in progress":
         return []
     commit, branch = (past.source.commit, past.source.branch) if past.source else ("", "")
+
+    def read_facts() -> Sequence[PlanFacts]:
+        try:
+            return side_of_run(past.path).plans
+        except LtmError:
+            return ()
+
+    # Read only where two plans differ: most trends ask it of one run in a hundred.
     return [
         TrendPoint(
             name=past.name,
@@ -143,17 +149,10 @@ def of_run(past: Past) -> list[TrendPoint]:
             commit=commit,
             branch=branch,
             standing=each,
-            facts=partial(_run_facts, past.path),
+            facts=read_facts,
         )
         for each in past.standings
     ]
-
-
-def _run_facts(run: Path) -> Sequence[PlanFacts]:
-    try:
-        return side_of_run(run).plans
-    except LtmError:
-        return ()
 
 
 def series_of(

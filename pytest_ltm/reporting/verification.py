@@ -382,18 +382,18 @@ def _value_differences(said: object, now: object, path: str) -> Iterator[str]:
             yield from _value_differences(said.get(key), now.get(key), f"{path}.{key}")
     elif isinstance(said, list) and isinstance(now, list) and len(said) == len(now):
         # imported runs list their conversations in an order of their own
-        before, after = ({_entry_label(one, number): one for number, one in enumerate(side)} for side in (said, now))
-        for label, one in after.items():
-            yield from _value_differences(before.get(label), one, f"{path}[{label}]")
+        def label(entry: object, number: int) -> str:
+            names = ("agent", "span_label", "trial", "nodeid", "ltm_scenario")
+            return " ".join(str(entry[name]) for name in names if isinstance(entry, dict) and name in entry) or str(
+                number
+            )
+
+        before, after = ({label(one, number): one for number, one in enumerate(side)} for side in (said, now))
+        for place, one in after.items():
+            yield from _value_differences(before.get(place), one, f"{path}[{place}]")
     elif not (isinstance(said, float) and isinstance(now, float) and isclose(said, now)):
         # the order in which a mean is summed may change its last digit
         yield f"{path} is {show_value(said)}, and the results say {show_value(now)}"
-
-
-def _entry_label(entry: object, number: int) -> str:
-    names = ("agent", "span_label", "trial", "nodeid", "ltm_scenario")
-    labels = [str(entry[name]) for name in names if name in entry] if isinstance(entry, dict) else []
-    return " ".join(labels) or str(number)
 
 
 def compare_results(recorded: Path, made_again: Path, *, same_version: bool) -> Iterator[Discrepancy]:

@@ -41,12 +41,18 @@ _UNKNOWN = {"deployment_type": "unknown", "model_availability": "unknown"}
 def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
     """Return an aggregate, its instances and a model page's block for each agent and span within `to`."""
     targets: list[ExportTarget] = []
+
+    def write_instances(path: Path, part: RunSlice) -> None:
+        # Only here: journals are read for them, which takes long, and another file may be in the way.
+        lines = (json.dumps(for_library(one), ensure_ascii=False) + "\n" for one in instance_rows(part))
+        write_output(path, for_file("".join(lines)))
+
     for part in run_slices(results):
         aggregate, instances = (to / name for name in _file_names(part))
         label = _plain(f"{part.run.result.run_id}-{part.column.agent}-{part.column.span_label}")
         targets += [
             ExportTarget(aggregate, partial(_write_text, json_text(for_library(aggregate_json(part))))),
-            ExportTarget(instances, partial(_write_instances, part)),
+            ExportTarget(instances, partial(write_instances, part=part)),
             ExportTarget(to / "model-results" / f"{label}.yml", partial(_write_text, model_results(part))),
         ]
     return targets
@@ -61,11 +67,6 @@ def _file_names(part: RunSlice) -> tuple[str, str]:
 
 def _write_text(text: str, path: Path) -> None:
     write_output(path, for_file(text))
-
-
-def _write_instances(part: RunSlice, path: Path) -> None:
-    lines = (json.dumps(for_library(one), ensure_ascii=False) + "\n" for one in instance_rows(part))
-    write_output(path, for_file("".join(lines)))
 
 
 def aggregate_json(part: RunSlice) -> dict[str, Any]:

@@ -72,7 +72,13 @@ class ResultTable(Sequence[AnyRow], Generic[AnyRow]):
     @cached_property
     def columns(self) -> Mapping[str, type]:
         """The columns of frames and files, with what their cells hold if they are not empty."""
-        held = {field.name: _cell_type(field.type) for field in structs.fields(self._kind) if field.name != METRICS}
+        held: dict[str, type] = {}
+        for field in structs.fields(self._kind):
+            if field.name != METRICS:
+                # Texts of a fixed choice are texts, and any cell may be empty.
+                is_choice = get_origin(field.type) is Literal
+                kinds = {str} if is_choice else {*(get_args(field.type) or (field.type,))} - {NoneType}
+                [held[field.name]] = kinds
         metrics = dict.fromkeys(name for row in self._rows for name in getattr(row, METRICS, ()))
         return {**held, **{f"{METRIC}{name}": float for name in metrics}}
 
@@ -102,15 +108,6 @@ class ResultTable(Sequence[AnyRow], Generic[AnyRow]):
 
 
 METRICS, METRIC = "metrics", "metric_"
-
-
-def _cell_type(declared: Any) -> type:
-    """Return what cells of a column hold: texts of a fixed choice are texts, and any may be empty."""
-    if get_origin(declared) is Literal:
-        return str
-    kinds: set[type] = {*(get_args(declared) or (declared,))}
-    [kind] = kinds - {NoneType}
-    return kind
 
 
 _OF_PANDAS: Mapping[type, str] = {

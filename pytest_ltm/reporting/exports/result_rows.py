@@ -20,7 +20,7 @@ from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._journal.result import Cause, ConversationResult, Outcome, QuestionResult, ScenarioResult
 from pytest_ltm._journal.timings import ReplyTime, TellTime
 from pytest_ltm._journal.timings import load_all_timings as load_timings
-from pytest_ltm._model.transcript import Exchange, Kind
+from pytest_ltm._model.transcript import Kind
 from pytest_ltm._storage.errors import LtmError
 
 
@@ -305,10 +305,27 @@ def of_journal(folder: Path, place: Mapping[str, Any]) -> tuple[list[ExchangeRow
         problem = str(error)
     timed = seconds_of(folder)
     exchanges = {one.number: one for one in (*record.transcript, *record.unanswered.values())}
-    rows = [
-        _exchange_row(exchanges[number], paid.get(number), timed.get(number), record.fault(number), place)
-        for number in sorted(exchanges)
-    ]
+    rows = []
+    for number, exchange in sorted(exchanges.items()):
+        scenario, _, example = exchange.by.rpartition("/")
+        reply = paid.get(number)
+        used: dict[str, Any] = {name: getattr(reply and reply.usage, name, None) for name in _USED}
+        row = ExchangeRow(
+            **place,
+            **{name: getattr(exchange, name) for name in _OF_EXCHANGE},
+            **used,
+            scenario=scenario,
+            example=example,
+            reply=exchange.raw_reply,
+            replied=reply is not None,
+            fault=record.fault(number),
+            time=exchange.now,
+            seconds=timed.get(number),
+            cost_usd=reply.cost_usd if reply else None,
+            hypothetical=reply is not None and reply.hypothetical,
+            retrieved=None if exchange.retrieved is None else len(exchange.retrieved),
+        )
+        rows.append(row)
     return rows, problem
 
 
@@ -316,33 +333,6 @@ def seconds_of(folder: Path) -> dict[int, float]:
     """Return reply times in seconds by exchange; for a resent message, that of the last attempt."""
     result = load_timings(folder / TIMINGS)[0]
     return {timing.exchange: timing.seconds for timing in result if isinstance(timing, (ReplyTime, TellTime))}
-
-
-def _exchange_row(
-    exchange: Exchange,
-    paid: events.ReplyReceived | events.FillerSent | None,
-    seconds: float | None,
-    fault: str,
-    place: Mapping[str, Any],
-) -> ExchangeRow:
-    scenario, _, example = exchange.by.rpartition("/")
-    usage = paid.usage if paid else None
-    used: dict[str, Any] = {name: getattr(usage, name, None) for name in _USED}
-    return ExchangeRow(
-        **place,
-        **{name: getattr(exchange, name) for name in _OF_EXCHANGE},
-        **used,
-        scenario=scenario,
-        example=example,
-        reply=exchange.raw_reply,
-        replied=paid is not None,
-        fault=fault,
-        time=exchange.now,
-        seconds=seconds,
-        cost_usd=paid.cost_usd if paid else None,
-        hypothetical=paid.hypothetical if paid else False,
-        retrieved=None if exchange.retrieved is None else len(exchange.retrieved),
-    )
 
 
 # What columns and fields have the same names for.

@@ -164,8 +164,19 @@ def _chart_lines(
     ranked = [each.agent for each in rank_sides(material.series_at(largest_span_label(series))) if each.agent in names]
     lines = []
     for number, agent in enumerate(dict.fromkeys([*ranked, *(one for one in material.agents if one in names)])):
-        own = [_chart_point(each, *placed(each)) for each in series if each.agent == agent]
-        if points := sorted(own, key=lambda point: point.x):
+        points = []
+        for each in (each for each in series if each.agent == agent):
+            column, (x, where) = each.column, placed(each)
+            score = column.accuracy_lower_bound or 0.0
+            # Without an interval the bar shows what open scores leave undecided.
+            most = column.total_upper_bound / column.maximum_total
+            low, high = (column.interval.low, column.interval.high) if column.interval else (score, most)
+            level = f", to {score_text(high)} if all that is open or has no score passed" if column.is_open else ""
+            level = f", 95% interval {score_text(low)} to {score_text(high)}" if column.interval else level
+            title = f"{each.agent} at {where}: {score_text(score)}{level}"
+            points.append(ChartPoint(x, FRAME.y(score), FRAME.y(low), FRAME.y(high), title))
+        points.sort(key=lambda point: point.x)
+        if points:
             lines.append(ChartLine(agent, min(number, COLOURS), path_through(points), points))
     return lines
 
@@ -198,17 +209,6 @@ def _area_outline(places: Sequence[tuple[float, float]], edge: float) -> str:
     # to both sides of the chart: a band at one memory span is a band, too
     outer = [(FRAME.left, points[0][1]), *points, (FRAME.width - FRAME.right, points[-1][1])]
     return f"M{FRAME.left} {edge}L" + "L".join(f"{x:.1f} {FRAME.y(score):.1f}" for x, score in outer) + f"V{edge}Z"
-
-
-def _chart_point(series: ResultSeries, x: float, where: str) -> ChartPoint:
-    column = series.column
-    score = column.accuracy_lower_bound or 0.0
-    inside = column.interval
-    low, high = (inside.low, inside.high) if inside else (score, column.total_upper_bound / column.maximum_total)
-    level = f", 95% interval {score_text(low)} to {score_text(high)}" if inside else ""
-    level = level or (f", to {score_text(high)} if all that is open or has no score passed" if column.is_open else "")
-    title = f"{series.agent} at {where}: {score_text(score)}{level}"
-    return ChartPoint(x, FRAME.y(score), FRAME.y(low), FRAME.y(high), title)
 
 
 def _log_scale(begin: float, low: float, high: float) -> Callable[[float], float]:

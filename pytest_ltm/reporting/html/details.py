@@ -7,8 +7,6 @@ from math import inf
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from msgspec import structs
-
 from pytest_ltm._journal.fold import Example
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._results.statistics.totals import group_by
@@ -20,7 +18,7 @@ from pytest_ltm.reporting.html.charts import shade_class
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from pytest_ltm._journal.fold import ConversationRecord, Leap
+    from pytest_ltm._journal.fold import ConversationRecord
     from pytest_ltm._journal.result import ExampleMetric, QuestionResult, ScenarioResult
     from pytest_ltm._model.transcript import Exchange
     from pytest_ltm.reporting.html.report_data import ExampleEntry
@@ -148,7 +146,7 @@ def expected_answers(definitions: Mapping[str, Any]) -> dict[str, str]:
 
 # --- A conversation as a time line: a lane for each example, marks at their tokens, needles joined to questions.
 
-# Characters shown of a filler's message; the journal has all of it.
+# Characters of a filler's message.
 FILLER_SHOWN = 600
 # The lane of opening message and filler.
 OTHERS = -1
@@ -163,8 +161,15 @@ def timeline_json(rows: Sequence[ExampleEntry], record: ConversationRecord) -> d
     lanes = {row.result.id: number for number, row in enumerate(ordered)}
     asked = {(row.result.id, question.number) for row in rows for question in row.result.questions}
     exchanges = sorted((*record.transcript, *record.unanswered.values()), key=lambda each: each.number)
-    marks = []
+    marks, texts = [], {}
     for each in exchanges:
+        # What no example said is nowhere else in the page; the journal has all of a long filler.
+        if each.by not in lanes:
+            more = len(each.message) - FILLER_SHOWN if each.kind == "filler" else 0
+            cut = f"{each.message[:FILLER_SHOWN]}\n… and {more:,} more characters, in journal.jsonl"
+            retrieved = retrieval_json(each.retrieved).values()
+            text = cut if more > 0 else each.message
+            texts[str(each.number)] = [text, each.reply, record.fault(each.number), *retrieved]
         kind = "question" if (each.by, each.number) in asked else each.kind
         place = each.number, lanes.get(each.by, OTHERS), kind, each.start
         marks.append([*place, each.message_tokens, each.reply_tokens, f"{each.now:%Y-%m-%d %H:%M}"])
@@ -172,9 +177,10 @@ def timeline_json(rows: Sequence[ExampleEntry], record: ConversationRecord) -> d
         "tokens": record.transcript.position,
         "lanes": [_lane_json(row, examples[row.key]) for row in ordered],
         "marks": marks,
+        # Jumps with no token between them are one.
         "jumps": [
-            [jump.position, f"+{describe_duration(jump.to - jump.before)}", f"{jump.to:%Y-%m-%d %H:%M}"]
-            for jump in _join_jumps(record.jumps)
+            [position, f"+{describe_duration(jumps[-1].to - jumps[0].before)}", f"{jumps[-1].to:%Y-%m-%d %H:%M}"]
+            for position, jumps in group_by(record.jumps, lambda jump: jump.position).items()
         ],
         "links": [
             [needle.number, question.number, needle.rank]
@@ -182,16 +188,7 @@ def timeline_json(rows: Sequence[ExampleEntry], record: ConversationRecord) -> d
             for question in row.result.questions
             for needle in question.needles
         ],
-        "texts": {
-            str(each.number): [
-                _shorten_filler(each),
-                each.reply,
-                record.fault(each.number),
-                *retrieval_json(each.retrieved).values(),
-            ]
-            for each in exchanges
-            if each.by not in lanes
-        },
+        "texts": texts,
     }
 
 
@@ -200,21 +197,3 @@ def _lane_json(row: ExampleEntry, example: Example) -> dict[str, Any]:
     fields = {"k": row.key, "name": result.id, "score": result.score, "shade": shade_class(result.score)}
     end = None if example.begin is None else example.end
     return fields | {"outcome": result.outcome, "from": example.begin, "to": end}
-
-
-def _join_jumps(jumps: Sequence[Leap]) -> list[Leap]:
-    """Return jumps with no token between them as one."""
-    joined: list[Leap] = []
-    for jump in jumps:
-        if joined and joined[-1].position == jump.position:
-            joined[-1] = structs.replace(joined[-1], to=jump.to)
-        else:
-            joined.append(jump)
-    return joined
-
-
-def _shorten_filler(exchange: Exchange) -> str:
-    text = exchange.message
-    if exchange.kind != "filler" or len(text) <= FILLER_SHOWN:
-        return text
-    return f"{text[:FILLER_SHOWN]}\n… and {len(text) - FILLER_SHOWN:,} more characters, in journal.jsonl"

@@ -225,7 +225,11 @@ def render_page(material: Material, most: int, lines: int) -> bytes:
     for held in in_turn(material):
         parcels.add(held)
     last = largest_span_label(material.series)
-    versus, broken = _initial_comparison(material), breaking_points(material, shown)
+    broken, ranked = breaking_points(material, shown), material.ranked
+    # What is compared at first: the best two at the largest span, else two spans of one agent.
+    first, *others = ranked if len(ranked) > 1 else sorted(material.series, key=lambda series: series not in ranked)
+    same = [series for series in others if series.agent == first.agent and len(ranked) < 2]
+    versus = first.key, next(iter([*same, *others]), first).key
     best = (held.key for held in material.conversations if held.series == versus[0] and held.key in parcels.lines)
     _show_text.cache_clear()
     parts = template_environment().get_template("report.html.j2").stream(
@@ -339,17 +343,6 @@ def _page_index(material: Material) -> dict[str, Any]:
         "tests": {key: test.told.text for key, test in tested.items() if test},
         "first_rows": FIRST_ROWS,
     }
-
-
-def _initial_comparison(material: Material) -> tuple[int, int]:
-    """The series that are compared at first: the best two at the largest span, else two spans of one agent."""
-    ranked = material.ranked
-    if len(ranked) > 1:
-        return ranked[0].key, ranked[1].key
-    first, *others = sorted(material.series, key=lambda series: series not in ranked)
-    same = [series for series in others if series.agent == first.agent]
-    other = next(iter([*same, *others]), first)
-    return first.key, other.key
 
 
 def _against_best(material: Material) -> dict[int, str]:

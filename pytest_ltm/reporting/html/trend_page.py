@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from pytest_ltm.reporting.trend import TrendPoint, TrendSeries
+    from pytest_ltm.reporting.trend import TrendSeries
 
 
 STYLES = ("page.css", "tables.css", "trend.css", "print.css")
@@ -65,7 +65,15 @@ def _trend_chart(series: TrendSeries) -> TrendChart:
     place = {id(point): _point_x(number, len(shown)) for number, point in enumerate(shown)}
     lines = []
     for line in series.lines:
-        marks = [_trend_mark(point, place[id(point)]) for point in line.drawn_points if id(point) in place]
+        marks = []
+        for point in (point for point in line.drawn_points if id(point) in place):
+            share, interval = point.share or 0.0, point.interval
+            low, high = (interval.low, interval.high) if interval else (share, share)
+            commit = f", commit {point.place}" if point.commit else ""
+            sure = f", 95% interval {format_percent(low)} to {format_percent(high)}" if interval else ""
+            title = f"{point.kind} {point.name}, {point.date}{commit}: {point.total}{sure}"
+            heights = FRAME.y(share), FRAME.y(low), FRAME.y(high)
+            marks.append(ChartPoint(place[id(point)], *heights, title, point.kind == "run"))
         lines.append(TrendPath(line.number, path_through(marks), marks, series.difference(line)))
     dates: list[Tick] = []
     # Of several results of a day only the first has its date below it.
@@ -75,16 +83,6 @@ def _trend_chart(series: TrendSeries) -> TrendChart:
         dates += [Tick(_point_x(number, len(shown)), day)] * (day != before)
         before = day
     return TrendChart(series, lines, dates, len(points) - len(shown))
-
-
-def _trend_mark(point: TrendPoint, x: float) -> ChartPoint:
-    share = point.share or 0.0
-    interval = point.interval
-    low, high = (interval.low, interval.high) if interval else (share, share)
-    commit = f", commit {point.place}" if point.commit else ""
-    sure = f", 95% interval {format_percent(low)} to {format_percent(high)}" if interval else ""
-    title = f"{point.kind} {point.name}, {point.date}{commit}: {point.total}{sure}"
-    return ChartPoint(x, FRAME.y(share), FRAME.y(low), FRAME.y(high), title, point.kind == "run")
 
 
 def _point_x(number: int, of: int) -> float:

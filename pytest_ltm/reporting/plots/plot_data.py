@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from pytest_ltm._journal.result import ScenarioResult
     from pytest_ltm._results.gate.changes import Changes
     from pytest_ltm._results.run_loading import LoadedRun
-    from pytest_ltm._results.statistics.comparison import Comparison
     from pytest_ltm.reporting.html.report_data import ConversationEntry, ResultSeries
 
 
@@ -496,7 +495,16 @@ def difference_forest(changes: Changes, spans: Sequence[str] = ()) -> Forest:
         # What lost most is at the top, below the mean.
         names = sorted(change.scenarios, key=lambda name: (change.levels[name].difference, name))
         sides = {OVERALL: change.overall, **{name: change.scenarios[name] for name in names}}
-        panels.append((change.label, tuple(_plotted_difference(name, side) for name, side in sides.items())))
+        rows = [
+            PlottedDifference(
+                name=name,
+                value=side.difference or 0.0,
+                interval=(side.interval.low, side.interval.high) if side.interval else None,
+                pairs=f"+{side.better:,} −{side.worse:,} ={side.pairs - side.better - side.worse:,}",
+            )
+            for name, side in sides.items()
+        ]
+        panels.append((change.label, tuple(rows)))
     unsure = any(one.interval is None for _, of in panels for one in of)
     runs = "" if changes.before == changes.after else f" ({changes.before}; here {changes.after})"
     return Forest(
@@ -508,14 +516,4 @@ def difference_forest(changes: Changes, spans: Sequence[str] = ()) -> Forest:
             * any(one.interval for _, of in panels for one in of),
             *["No bar: no example differs, or there are too few trials for an interval."] * unsure,
         ),
-    )
-
-
-def _plotted_difference(name: str, comparison: Comparison) -> PlottedDifference:
-    level = comparison.pairs - comparison.better - comparison.worse
-    return PlottedDifference(
-        name=name,
-        value=comparison.difference or 0.0,
-        interval=(comparison.interval.low, comparison.interval.high) if comparison.interval else None,
-        pairs=f"+{comparison.better:,} −{comparison.worse:,} ={level:,}",
     )
