@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pytest_ltm._results.gate.plan_facts import PlanFacts
-    from pytest_ltm._results.statistics.counts import Interval
     from pytest_ltm.reporting.history import HistoricalScore, Past
 
 
@@ -70,11 +69,6 @@ class TrendPoint(Struct, frozen=True, kw_only=True):
     def place(self) -> str:
         """The first digits of the commit."""
         return one_line(self.commit)[:7]
-
-    @property
-    def interval(self) -> Interval | None:
-        """Where the share lies in other conversations as well."""
-        return self.standing.interval
 
 
 class TrendSegment(NamedTuple):
@@ -143,13 +137,7 @@ def of_run(past: Past) -> list[TrendPoint]:
     # Read only where two plans differ: most trends ask it of one run in a hundred.
     return [
         TrendPoint(
-            name=past.name,
-            kind="run",
-            at=past.at,
-            commit=commit,
-            branch=branch,
-            standing=each,
-            facts=read_facts,
+            name=past.name, kind="run", at=past.at, commit=commit, branch=branch, standing=each, facts=read_facts
         )
         for each in past.standings
     ]
@@ -280,8 +268,8 @@ def _score_bar(point: TrendPoint, width: int, signs: Signs) -> str:
         return round(min(max(share, 0.0), 1.0) * (width - 1))
 
     cells = [" "] * width
-    if point.interval:
-        low, high = at(point.interval.low), at(point.interval.high)
+    if interval := point.standing.interval:
+        low, high = at(interval.low), at(interval.high)
         cells[low : high + 1] = [signs.interval] * (high - low + 1)
     cells[at(point.share or 0.0)] = signs.run if point.kind == "run" else signs.baseline
     return "".join(cells)
@@ -308,7 +296,7 @@ def trend_json(trend_serieses: Sequence[TrendSeries]) -> list[dict[str, Any]]:
                     "branch": point.branch or None,
                     **fields_of(point.standing, "plan", "low", "high", "full"),
                     "share": point.share,
-                    "interval": None if point.share is None else to_record(point.interval),
+                    "interval": None if point.share is None else to_record(point.standing.interval),
                     "unmeasured": point.standing.unmeasured,
                 }
                 for _, point in series.points

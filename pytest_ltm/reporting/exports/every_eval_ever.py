@@ -19,8 +19,8 @@ from pytest_ltm._results.text import text_of
 from pytest_ltm._storage.disk import write_output
 from pytest_ltm._storage.sanitize import for_file, for_library
 from pytest_ltm._storage.schema import json_text
+from pytest_ltm.reporting.exports.loaded import run_slices
 from pytest_ltm.reporting.exports.output import ExportTarget
-from pytest_ltm.reporting.exports.run_slices import run_slices
 from pytest_ltm.reporting.html.details import expected_answers, plan_definitions
 from pytest_ltm.reporting.verification import DIFFERS
 
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ltm._journal.result import ScenarioResult
-    from pytest_ltm.reporting.exports.loaded import Results
-    from pytest_ltm.reporting.exports.run_slices import RunSlice
+    from pytest_ltm.reporting.exports.loaded import Results, RunSlice
 
 
 SCHEMA_VERSION = "0.2.2"

@@ -14,9 +14,9 @@ from pytest_ltm._model.transcript import needle_gap
 from pytest_ltm._results.text import format_distance
 from pytest_ltm._storage.sanitize import escape_unprintable, for_library
 from pytest_ltm._storage.schema import fields_of, to_record
+from pytest_ltm.reporting.exports.loaded import run_slices
 from pytest_ltm.reporting.exports.output import ExportTarget, import_library
 from pytest_ltm.reporting.exports.result_rows import seconds_of
-from pytest_ltm.reporting.exports.run_slices import run_slices
 from pytest_ltm.reporting.html.details import expected_answers, own_exchanges, plan_definitions
 from pytest_ltm.reporting.summary import user_properties
 
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
     from pytest_ltm._journal.result import ScenarioResult
     from pytest_ltm._model.transcript import Exchange
-    from pytest_ltm.reporting.exports.loaded import Results
-    from pytest_ltm.reporting.exports.run_slices import RunSlice
+    from pytest_ltm.reporting.exports.loaded import Results, RunSlice
 
 
 SCORER = "ltm"

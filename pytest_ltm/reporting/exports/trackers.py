@@ -11,15 +11,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._storage.sanitize import escape_unprintable, for_library
+from pytest_ltm.reporting.exports.loaded import examples_of, run_slices
 from pytest_ltm.reporting.exports.output import ExportTarget, import_library
-from pytest_ltm.reporting.exports.run_slices import examples_of, run_slices
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from pytest_ltm.reporting.exports.loaded import Results
-    from pytest_ltm.reporting.exports.run_slices import RunSlice
+    from pytest_ltm.reporting.exports.loaded import Results, RunSlice
 
 
 EXPERIMENT = "pytest-ltm"
@@ -44,9 +43,18 @@ def mlflow_outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
     if (to / DATABASE).is_file():
         client = _mlflow_client(to)
         stored = {run.data.tags.get(_TAG, "") for run in client.search_runs([_experiment_id(client, to)])}
+    return _run_targets(results, to, _write_mlflow_run, lambda part: part.id in stored)
+
+
+def _run_targets(
+    results: Results,
+    to: Path,
+    write: Callable[[RunSlice, dict[str, Any], Path], None],
+    is_there: Callable[[RunSlice], bool],
+) -> list[ExportTarget]:
     rows = examples_of(results)
     return [
-        ExportTarget(to, partial(_write_mlflow_run, part, rows(part)), escape_unprintable(part.name), part.id in stored)
+        ExportTarget(to, partial(write, part, rows(part)), escape_unprintable(part.name), is_there(part))
         for part in run_slices(results)
     ]
 
@@ -107,16 +115,7 @@ def wandb_outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
     for kind in ("CACHE", "CONFIG", "DATA"):  # else they are in the user's home
         os.environ[f"WANDB_{kind}_DIR"] = str(to.resolve() / kind.lower())
     import_library("wandb", extra="wandb", user="--to wandb")
-    rows = examples_of(results)
-    return [
-        ExportTarget(
-            to,
-            partial(_write_wandb_run, part, rows(part)),
-            escape_unprintable(part.name),
-            bool(_written_runs(part, to)),
-        )
-        for part in run_slices(results)
-    ]
+    return _run_targets(results, to, _write_wandb_run, lambda part: bool(_written_runs(part, to)))
 
 
 def _written_runs(part: RunSlice, to: Path) -> list[Path]:

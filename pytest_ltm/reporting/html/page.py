@@ -25,10 +25,8 @@ from pytest_ltm._storage.disk import write_output
 from pytest_ltm._storage.sanitize import escape_unprintable, for_screen
 from pytest_ltm._storage.secrets import dump_json_redacted
 from pytest_ltm.reporting.agent_sentences import largest_span_label
-from pytest_ltm.reporting.html.breaking_points import asked_at, breaking_points, comparable_columns, depth_maps
 from pytest_ltm.reporting.html.charts import score_by_cost, score_by_span, shade_class
 from pytest_ltm.reporting.html.details import example_details, expected_answers, plan_definitions, timeline_json
-from pytest_ltm.reporting.html.figure_cells import by_gap, figure_table, score_grid, worst_scenarios
 from pytest_ltm.reporting.html.headline import (
     agent_sentences,
     gate_answers,
@@ -43,6 +41,16 @@ from pytest_ltm.reporting.html.report_data import (
     report_material,
     run_origin,
     unscored_reasons,
+)
+from pytest_ltm.reporting.html.score_tables import (
+    asked_at,
+    breaking_points,
+    by_gap,
+    comparable_columns,
+    depth_maps,
+    figure_table,
+    score_grid,
+    worst_scenarios,
 )
 from pytest_ltm.reporting.verification import DIFFERS, read_marked_run
 

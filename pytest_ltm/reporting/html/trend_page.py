@@ -67,7 +67,7 @@ def _trend_chart(series: TrendSeries) -> TrendChart:
     for line in series.lines:
         marks = []
         for point in (point for point in line.drawn_points if id(point) in place):
-            share, interval = point.share or 0.0, point.interval
+            share, interval = point.share or 0.0, point.standing.interval
             low, high = (interval.low, interval.high) if interval else (share, share)
             commit = f", commit {point.place}" if point.commit else ""
             sure = f", 95% interval {format_percent(low)} to {format_percent(high)}" if interval else ""

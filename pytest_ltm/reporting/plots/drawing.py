@@ -437,19 +437,10 @@ def _draw_timeline(part: SubFigure, content: Timeline) -> None:
     said = dots(marks, s=size, c=_INK, marker="|", linewidths=0.8, zorder=3, label="said")
     entries: list[tuple[Any, str]] = [(said, "said")]
     questions = [mark for mark in content.marks if mark.kind == "question"]
-    labels = [
-        "no score"
-        if score is None
-        else "full marks"
-        if score >= FULL_MARKS
-        else "partial credit"
-        if score
-        else "no credit"
-        for _, score in content.lanes
-    ]
     kinds = {"full marks": "o", "partial credit": "D", "no credit": "X", "no score": "s"}
+
     for name, marker in kinds.items():
-        asked = [mark for mark in questions if labels[mark.lane] == name]
+        asked = [mark for mark in questions if _credit_label(content.lanes[mark.lane][1]) == name]
         if asked:
             scores = [content.lanes[mark.lane][1] for mark in asked]
             fill = ["white" if score is None else colours(score) for score in scores]
@@ -470,6 +461,12 @@ def _draw_timeline(part: SubFigure, content: Timeline) -> None:
     axes.set_xlabel("tokens of the conversation")
     axes.set_title(_plot_text(content.label, int((_size_in_inches(part)[0] - 2) / 0.11)), loc="left")
     _draw_legend(part, entries)
+
+
+def _credit_label(score: float | None) -> str:
+    if score is None:
+        return "no score"
+    return "full marks" if score >= FULL_MARKS else "partial credit" if score > 0 else "no credit"
 
 
 # --- Paired differences.

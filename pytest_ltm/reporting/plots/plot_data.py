@@ -15,9 +15,9 @@ from pytest_ltm._results.statistics.totals import group_by, mean_or_none
 from pytest_ltm._results.text import NOTHING, one_line, pluralize, score_text
 from pytest_ltm._storage.errors import LtmError, did_you_mean
 from pytest_ltm.reporting.agent_sentences import agents_under_test
-from pytest_ltm.reporting.html.breaking_points import BANDS, asked_at, band_label, depth_spots, power_label, span_power
 from pytest_ltm.reporting.html.details import timeline_json as lanes_of
 from pytest_ltm.reporting.html.report_data import Material, report_material
+from pytest_ltm.reporting.html.score_tables import BANDS, asked_at, band_label, depth_spots, power_label, span_power
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

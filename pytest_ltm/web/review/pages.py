@@ -68,14 +68,8 @@ class ReviewAddress(Struct, frozen=True, kw_only=True):
         reviewer, compare = (str(given.get(name, "")).strip() for name in ("reviewer", "compare"))
         if compare.startswith(".") or set(compare) & set("/\\"):
             raise ConfigurationError(f"{compare!r} is neither a baseline's name nor a run here")
-        return cls(
-            run=request.path_params["run"],
-            reviewer=reviewer_name(reviewer) if reviewer else "",
-            which=which,
-            kind=kind,
-            sample=int(sample),
-            compare=compare,
-        )
+        run, reviewer = request.path_params["run"], reviewer and reviewer_name(reviewer)
+        return cls(run=run, reviewer=reviewer, which=which, kind=kind, sample=int(sample), compare=compare)
 
     def query(self, **changes: object) -> str:
         """Return the address's query, with changes."""
