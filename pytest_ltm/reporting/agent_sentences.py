@@ -140,6 +140,7 @@ def _retention_sentence(sides: Sequence[Placed]) -> str:
         guessing = f", {first.floor / first.out_of:.0%} by guessing" if first.floor else ""
         return f"no better than guessing ({first.share} {_place_phrase(first)}{guessing})"
     if len(columns) == 1:
+        # One distance does not say how memory fades with distance.
         return f"{_share_with_interval(last)} {_place_phrase(last)}"
     reached = max(place for place, column in enumerate(columns) if _above_guessing(column) >= _KEPT * best)
     at, further = columns[reached], columns[reached + 1 :]
@@ -198,6 +199,7 @@ def _losses_sentence(sides: Sequence[Placed]) -> str:
         return "full marks everywhere" if columns else ""
     if len(columns) == 1:
         return f"weakest in {_name_some(lost[0])}"
+    # Beside the shortest span: what was weak there already is not lost with the distance.
     known = {name: cell.mean for name, cell in columns[0].cells.items() if cell.mean is not None}
     for of in lost[1:]:
         fallen = [(name, mean - known[name]) for name, mean in of if known.get(name, 0.0) - mean > 1 - FULL_MARKS]
@@ -214,6 +216,7 @@ def _name_some(scenarios: Sequence[tuple[str, float]]) -> str:
 def baseline_standings(compared: Mapping[str, Any]) -> dict[str, str]:
     """Return by agent how it stands beside a baseline, from the comparison in `summary.json`, at the largest span."""
     before, standings = compared.get("before", "before"), {}
+    # They begin with the shortest span, so what is kept of each agent is the largest.
     for change in compared.get("changes", ()):
         difference = change.get("difference")
         if not change.get("pairs") or difference is None:

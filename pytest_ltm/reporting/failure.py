@@ -133,6 +133,7 @@ def _own_exchanges_shown(result: ScenarioResult, exchanges: Sequence[Exchange]) 
 
 
 def _first_and_last(numbers: Sequence[int]) -> list[int]:
+    # The first say what it is about, the last what was asked: those between matter least.
     half = _MOST // 2
     return list(numbers) if len(numbers) <= _MOST else [*numbers[:half], *numbers[-half:]]
 
@@ -219,6 +220,7 @@ def progress_line(
     which = f", trial {one_line(trial)}: " if trial else ": "
     names = one_line(agent), shorten_text(one_line(agent), _NAME, mark="…")
     heads = [at_span(name, one_line(span_label)) + which for name in names]
+    # First the bar goes, then words, then the end of a long name, and the score last.
     choices = [head + state for group in ([bar + states[0], *states], least) for head in heads for state in group]
     fitting = [line for line in choices if columns_of(line) <= width]
     return fitting[0] if fitting else clip_text(choices[-1], width)

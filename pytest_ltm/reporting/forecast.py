@@ -100,6 +100,7 @@ class PriceSource:
     def dollars(self, use: TokenUse) -> float | None:
         """Return what it would cost, None where unknown."""
         if self.price is None:
+            # Where nothing is asked nothing is owed, whatever a message costs.
             return 0.0 if self.free or not use.messages else None
         return self.price.cost_of_tokens(use.tokens_in, use.tokens_out)
 
@@ -133,6 +134,7 @@ class _Column:
 
     @property
     def seconds(self) -> float:
+        # One message after another: nobody can be asked before the reply to what came before.
         waited = self.whole.simulated_seconds if self.waits else 0.0
         asked = self.whole.agent_use + self.whole.judge + self.user_use
         return waited + self.latency * asked.messages
@@ -182,6 +184,7 @@ def forecast_lines(
     notes = [line for note in texts for line in wrap_text(one_line(note), width, "  ")]
     lines: list[str] = []
     spans = group_by([each for each in forecasts if each.schedule.examples > 1], lambda each: each.span_label)
+    # All agents at a span have the same schedule, so the first of them stands for all.
     for each, *_ in list(spans.values())[:MOST_SCHEDULES]:
         many, shown = each.conversations, each.schedule
         which = f"one of {many} conversations" if many > 1 else "one conversation"
@@ -274,6 +277,7 @@ def _forecast_notes(
     notes += [f"{one.whole.agent}: {RETOLD}" for one in columns if one.whole.retold]
     if cut := sum(column.whole.cut_short for column in columns):
         notes.append(f"{pluralize(cut, 'example')} {CUT_SHORT}")
+    # One reason, such as an agent that cannot be reset, is often that of hundreds of examples.
     skipped = dict.fromkeys(why for column in columns for why in column.whole.unplayed)
     return notes + first_and_rest([f"not played: {why}" for why in skipped], MOST_SKIPPED)
 
@@ -292,6 +296,7 @@ def _token_use(use: TokenUse) -> str:
 
 def _total_sentence(columns: Sequence[_Column], before: Sequence[_Before], latency: float) -> str:
     """Return the whole bill; messages and tokens are the agents' alone."""
+    # None is kept: what is known without it is a lower bound, and is called one.
     costs = [column.priced.dollars(column.whole.agent_use) for column in columns]
     costs += [column.judge.dollars(column.whole.judge) for column in columns]
     costs += [column.user_dollars for column in columns]

@@ -149,6 +149,7 @@ def read_past(path: Path) -> Past:
                 RunResult(run_id=path.name, conversations=tuple(each.result for each in held)), complete=False
             )
             begun = bool(held) or any(path.glob("*/journal.jsonl"))
+            # A process that was killed holds no lock, which is how its run is told from one that goes on.
             state: State = "interrupted" if begun else "damaged" if notices else "empty"
             return Past(
                 name=path.name,

@@ -194,6 +194,7 @@ def summary_schema() -> dict[str, Any]:
     """Return the JSON Schema of `summary.json`: what the file has, with the figures of columns as they are now."""
     schema: dict[str, Any] = json.loads(SCHEMA.read_text("utf-8"))
     result = schema["$defs"]["result"]
+    # Figures are declared once, in code: a schema written by hand would soon lack some.
     own = {name: result["properties"][name] for name in ("agent", "span_label", "span", "scenarios", "metrics")}
     figures, required = figures_schema()
     result["properties"] = {**own, **figures}

@@ -101,6 +101,7 @@ class TrendSeries(NamedTuple):
         if line.number == 1 or line.number <= len(self.lines) - MOST_PLANS:
             return ""
         before = self.lines[line.number - 2]
+        # The neighbouring results: they differ least in anything but their plans.
         theirs, ours = (
             [facts for facts in point.facts() if facts.span_label == self.span_label]
             for point in (before.points[-1], line.points[0])
@@ -277,6 +278,7 @@ def _score_bar(point: TrendPoint, width: int, signs: Signs) -> str:
 
 def draw_sparkline(shares: Sequence[float | None], width: int, signs: Signs) -> str:
     """Return a sign for each of the last shares that fit, the lowest for 0, the highest for full marks."""
+    # A single mark shows no direction, so it is left out.
     top = len(signs.steps) - 1
     known = [share for share in shares if share is not None][-max(width, 1) :]
     return "".join(signs.steps[round(share * top)] for share in known) if len(known) > 1 else ""

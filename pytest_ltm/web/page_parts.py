@@ -77,12 +77,6 @@ def ltm_dir(request: Request) -> Path:
     return path
 
 
-def baselines_folder(request: Request) -> Path:
-    """Return the folder with the baselines."""
-    path: Path = request.app.state.baselines
-    return path
-
-
 def run_folder(request: Request, name: str) -> Path:
     """Return the folder of a run below the server's own; Refused if there is none."""
     if name == request.app.state.awaited:

@@ -58,6 +58,7 @@ def _eval_log(part: RunSlice) -> dict[str, Any]:
     counts: dict[str, Any] = {name: column.sum_of(f"{name}_tokens") or 0 for name in ("input", "output", "cached")}
     used = Usage(**{f"{name}_tokens": count for name, count in counts.items()})
     samples, figures, unscored = list(_eval_samples(part)), part.figures(), column.unscored_examples
+    # Trials are epochs of one sample, so its id counts once.
     names = list(dict.fromkeys(sample["id"] for sample in samples))
     shown = {name: {"name": name, "value": value} for name, value in figures.items() if name in _SHOWN or "/" in name}
     score = {"name": SCORER, "scorer": SCORER, "scored_samples": len(samples) - unscored, "unscored_samples": unscored}

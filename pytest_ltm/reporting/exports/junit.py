@@ -30,6 +30,7 @@ def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
     def write(path: Path) -> None:
         top = ET.Element("testsuites", name="pytest-ltm")
         for run in results.runs:
+            # An empty suite would look like one that passed.
             if run.conversations:
                 cases = list(_case_elements(run))
                 outcomes = Counter[str](row.outcome for row in run.result.scenarios)
@@ -64,6 +65,7 @@ def _case_elements(run: LoadedRun) -> Iterator[ET.Element]:
                 told = ET.SubElement(case, _TAGS[result.outcome], message=_xml_safe_text(one_line(result.reason)))
                 if result.outcome != "skipped":
                     told.text = _xml_safe_text(failure_text(result, record.transcript if record else (), again))
+            # Only the example's own exchanges: the filler between them belongs to all examples.
             case.set("time", f"{sum(timed.get(one.number, 0.0) for one in own):.3f}")
             yield case
 

@@ -269,6 +269,7 @@ def results_so_far(folder: Path) -> ConversationResult:
     name = ConversationName.of_folder(folder.name)
     if name is None:
         raise LtmError(f"{folder}: its name is not that of a conversation")
+    # The plan comes from its own file: the journal of a run that was killed early may lack its header.
     record, path = ConversationRecord.read_record(folder / JOURNAL), folder / "plan.json"
     try:
         plan = Plan.from_json(json.loads(read_regular(path)), where=str(path))

@@ -254,6 +254,7 @@ def of_results(held: ConversationResult, run: str, folder: str) -> Iterator[Plac
 
 def _question_row(asked: QuestionResult, place: Mapping[str, Any]) -> QuestionRow:
     nearest = min(asked.needles, key=lambda needle: needle.gap, default=None)
+    # Rank 0: the agent says what it retrieved, and the needle is not in it; None: it does not say.
     ranks = [needle.rank for needle in asked.needles if needle.rank is not None]
     near: dict[str, Any] = {name: getattr(nearest, name, None) for name in ("told_gap", "seconds_passed")}
     return QuestionRow(
@@ -302,6 +303,7 @@ def of_journal(folder: Path, place: Mapping[str, Any]) -> tuple[list[ExchangeRow
             if isinstance(event, (events.ReplyReceived, events.FillerSent)):
                 paid[event.exchange] = event
     except LtmError as error:
+        # What stands before a damaged line is sound: it is kept, and the caller says what is missing.
         problem = str(error)
     timed = seconds_of(folder)
     exchanges = {one.number: one for one in (*record.transcript, *record.unanswered.values())}

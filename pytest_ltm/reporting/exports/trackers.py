@@ -8,19 +8,21 @@ import os
 import re
 import shutil
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pytest_ltm._storage.sanitize import escape_unprintable, for_library
 from pytest_ltm.reporting.exports.loaded import examples_of, run_slices
 from pytest_ltm.reporting.exports.output import ExportTarget, import_library
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from pytest_ltm.reporting.exports.loaded import Results, RunSlice
 
 
+# By column.
+Examples: TypeAlias = "dict[str, list[Any]]"
 EXPERIMENT = "pytest-ltm"
 DATABASE = "mlflow.db"
 # Says which agent, span and run it is: what is exported again is found by it.
@@ -71,7 +73,7 @@ def _experiment_id(client: Any, store: Path) -> str:
     return str(client.create_experiment(EXPERIMENT, artifact_location=(store / "artifacts").resolve().as_uri()))
 
 
-def _write_mlflow_run(part: RunSlice, examples: Mapping[str, Any], store: Path) -> None:
+def _write_mlflow_run(part: RunSlice, examples: Examples, store: Path) -> None:
     store.mkdir(exist_ok=True)
     client = _mlflow_client(store)
     experiment = _experiment_id(client, store)
@@ -91,7 +93,7 @@ def _write_mlflow_run(part: RunSlice, examples: Mapping[str, Any], store: Path) 
         metrics=[entities.Metric(mlflow_name(key), figure, began, 0) for key, figure in part.figures().items()],
         params=[entities.Param(key, escape_unprintable(text)[:_LONGEST]) for key, text in texts.items()],
     )
-    client.log_table(run, dict(examples), "examples.json")
+    client.log_table(run, examples, "examples.json")
     client.set_terminated(run, status="FINISHED" if part.complete else "KILLED", end_time=ended)
 
 
@@ -122,7 +124,7 @@ def _written_runs(part: RunSlice, to: Path) -> list[Path]:
     return list((to / "wandb").glob(f"offline-run-*-{part.id}"))
 
 
-def _write_wandb_run(part: RunSlice, examples: Mapping[str, list[Any]], to: Path) -> None:
+def _write_wandb_run(part: RunSlice, examples: Examples, to: Path) -> None:
     wandb = import_library("wandb", extra="wandb", user="")
     to.mkdir(exist_ok=True)
     for old in _written_runs(part, to):

@@ -100,6 +100,7 @@ def own_exchanges(result: ScenarioResult, record: ConversationRecord, unanswered
     `unanswered`: those of the record, which makes them anew whenever it is asked for them.
     """
     asked = filter(None, (record.exchange(one.number) for one in result.questions))
+    # By number, as most of what was asked for credit is an exchange of its own.
     own = [*record.transcript.exchanges_of(result.id), *(one for one in unanswered if one.by == result.id), *asked]
     return [one for _, one in sorted({one.number: one for one in own}.items())]
 

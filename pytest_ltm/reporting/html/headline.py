@@ -140,6 +140,7 @@ def gate_answers(material: Material) -> list[HeadlineAnswer]:
             continue
         state, broken = gate["state"], [one for one in gate.get("findings", ()) if one["state"] != "passed"]
         sentence = str(gate.get("sentence", "")).removeprefix("gate: ").removeprefix("could not be measured: ")
+        # A finding without a span is about an agent as a whole.
         places = [at_span(one["agent"], one["span_label"]) if one["span_label"] else one["agent"] for one in broken]
         told = [": ".join(filter(None, (place, one["sentence"]))) for place, one in zip(places, broken, strict=True)]
         texts = first_and_rest(told, _FEW, "{:,} more")
@@ -196,6 +197,7 @@ def _cost_answer(material: Material) -> HeadlineAnswer:
     lost = sum(column.sum_of("lost_tokens") for column in columns)
     if lost:
         reply += f" Failed attempts used about {short_count(lost)} more tokens."
+    # Controls have a price as well, that of the model they imitate, but nobody pays it.
     paid = [column for column in columns if column.cost_usd is not None and not column.is_hypothetical]
     if not paid:
         return HeadlineAnswer(question, f"{short_count(tokens)} tokens", f"{reply} No agent reports its cost.")

@@ -177,6 +177,7 @@ def chosen_material(runs: Sequence[LoadedRun], agents: Sequence[str] = (), spans
     LtmError if there is no such agent or span.
     """
     whole = report_material(runs)
+    # By the labels that users gave, without the run that is added where several runs share one.
     there = {"agent": {each.column.agent for each in whole.series}, "memory span": set(whole.spans)}
     for what, names in (("agent", agents), ("memory span", spans)):
         for name in names:
@@ -214,6 +215,7 @@ def accuracy_curves(material: Material) -> Curve:
     ]
     cheats = {each.series for each in material.conversations if each.folder.result.is_cheat}
     others = [each for each in scored if each.agent not in own]
+    # What a cheat earns takes no memory, so it belongs to the floor and not to the ceiling.
     without = [(each.column.span, each.column.accuracy_lower_bound or 0.0) for each in others if each.key in cheats]
     without += [(each.column.span, each.column.floor / each.column.maximum_total) for each in scored]
     floor = _highest_per_span(without)
@@ -249,6 +251,7 @@ def _plotted_score(series: ResultSeries) -> PlottedScore:
     return PlottedScore(
         span=column.span,
         score=score,
+        # Here open examples count as 0, so the score may lie outside the interval.
         low=min(score, sure.low) if sure else score,
         high=max(most, sure.high) if sure else most,
     )
@@ -349,6 +352,7 @@ def example_heatmap(material: Material, skill: str = "") -> Heat:
         ordered = sorted(results, key=lambda result: natural_sort_key(f"{result.trial} {result.example}"))
         texts = [NOTHING if each.score is None else score_text(each.score) for each in ordered]
         drawn = [Square(text=text, score=each.score) for text, each in zip(texts, ordered, strict=True)]
+        # All panels have the same columns, but scenarios may have fewer examples.
         return (*drawn, *[None] * (columns - len(drawn)))
 
     return Heat(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote, urlencode
 
@@ -100,7 +101,7 @@ def cases_of(path: Path, compare: str, baselines: Path, ltm_dir: Path) -> Cases:
 
 def _run_under_review(request: Request, place: ReviewAddress) -> tuple[Path, Cases]:
     path = page_parts.run_folder(request, place.run)
-    return path, cases_of(path, place.compare, page_parts.baselines_folder(request), page_parts.ltm_dir(request))
+    return path, cases_of(path, place.compare, request.app.state.baselines, page_parts.ltm_dir(request))
 
 
 def listed_cases(cases: Cases, opinions: Opinions, place: ReviewAddress) -> Sequence[Case]:
@@ -312,28 +313,23 @@ def _refresh_run(path: Path) -> None:
         refresh_summary(read_run(path))
 
 
-def rows_for_rules(request: Request) -> Response:
-    """Send reviewed answers for `verdict-check`."""
-    return _download_response(request, "rows.jsonl", verdict_rows)
-
-
-def rows_for_judges(request: Request) -> Response:
-    """Send reviewed answers for `judge-check`."""
-    return _download_response(request, "judge.yml", lambda *given: judge_rows(*given)[0])
-
-
-def _download_response(request: Request, name: str, made: Callable[[Cases, Opinions], str]) -> Response:
+def send_rows(request: Request, *, name: str, made: Callable[[Cases, Opinions], str]) -> Response:
+    """Send reviewed answers for `verdict-check` or `judge-check`."""
     place = ReviewAddress.parse_request(request, request.query_params)
+    # Labels are what people say of answers: nothing that the run is compared with belongs into them.
     path, cases = _run_under_review(request, structs.replace(place, compare=""))
     text = made(cases, Opinions(decisions.read_decisions(path)))
     headers = {"Content-Disposition": f'attachment; filename="{quote(cases.run_id)}.{name}"'}
     return Response(text, media_type="text/plain", headers=headers)
 
 
+_ROWS: Mapping[str, Callable[[Cases, Opinions], str]] = {
+    "rows.jsonl": verdict_rows,
+    "judge.yml": lambda cases, opinions: judge_rows(cases, opinions)[0],
+}
 ROUTES = [
     Route("/review/{run}", overview_page),
     Route("/review/{run}/look", look_page),
     Route("/review/{run}/decide", decide_page, methods=["POST"]),
-    Route("/review/{run}/rows.jsonl", rows_for_rules),
-    Route("/review/{run}/judge.yml", rows_for_judges),
+    *(Route(f"/review/{{run}}/{name}", partial(send_rows, name=name, made=made)) for name, made in _ROWS.items()),
 ]
