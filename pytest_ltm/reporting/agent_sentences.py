@@ -121,10 +121,6 @@ def largest_span_label(sides: Iterable[Placed]) -> str:
     return max(columns, key=lambda column: column.span or 0).span_label if columns else ""
 
 
-# The share of what an agent earns above guessing at its best span that it must keep to be said to remember.
-_KEPT = 0.5
-
-
 def _retention_sentence(sides: Sequence[Placed]) -> str:
     """Return how far it remembers: beside its isolated score where that is known, else beside its own best span."""
     # Only an isolated score tells what an agent forgets from what it cannot do at all.
@@ -142,7 +138,8 @@ def _retention_sentence(sides: Sequence[Placed]) -> str:
     if len(columns) == 1:
         # One distance does not say how memory fades with distance.
         return f"{_share_with_interval(last)} {_place_phrase(last)}"
-    reached = max(place for place, column in enumerate(columns) if _above_guessing(column) >= _KEPT * best)
+    # The share of what an agent earns above guessing at its best span that it must keep to be said to remember.
+    reached = max(place for place, column in enumerate(columns) if _above_guessing(column) >= 0.5 * best)
     at, further = columns[reached], columns[reached + 1 :]
     if not further:
         return f"remembers to {at.span_label} tokens or more ({_share_with_interval(at)})"

@@ -37,7 +37,6 @@ _LONGEST = 600
 # The most needles shown, or exchanges of an example that asked nothing.
 _MOST = 6
 _INDENT = " " * 8
-_FILLER_SHOWN = 160
 
 
 def failure_text(result: ScenarioResult, exchanges: Sequence[Exchange], again: str) -> str:
@@ -86,7 +85,7 @@ def live_line(exchange: Exchange, scenario: str, position: int, span: str) -> st
     told = ", told" if exchange.told else ", asked alone" if exchange.alone else ""
     texts = [shown_message(exchange.message), shown_message(exchange.reply)]
     if exchange.kind == "filler":
-        texts = [shorten_text(text, _FILLER_SHOWN) for text in texts]
+        texts = [shorten_text(text, 160) for text in texts]
     lines = [f"#{exchange.number} {speaker} ({where}{told})"]
     return "\n".join([*lines, *speech_lines(asker_of(exchange), texts[0]), *speech_lines("agent:", texts[1])])
 

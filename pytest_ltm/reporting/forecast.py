@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 MOST_LINES = 24
 SPEAKS, WAITS = "#", "-"
-_LABEL = 26
 
 
 def gantt_lines(bars: Sequence[Bar], tokens: int, width: int) -> list[str]:
@@ -45,7 +44,7 @@ def gantt_lines(bars: Sequence[Bar], tokens: int, width: int) -> list[str]:
         sorted(bars, key=lambda bar: bar.start),
         lambda bar: f"{bar.scenario}/{bar.example}" if several else bar.scenario,
     )
-    label = min(_LABEL, max(map(len, rows), default=0))
+    label = min(26, max(map(len, rows), default=0))
     room = max(width - label - 1, 10)
 
     def cell_of(position: int) -> int:

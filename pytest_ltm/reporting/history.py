@@ -116,9 +116,6 @@ class Past(Struct, frozen=True, kw_only=True):
         return tuple(sorted(lengths, key=lambda label: (lengths[label], label)))
 
 
-_OF_A_RUN = (FILE, SUMMARY, "*/results.json", "*/journal.jsonl")
-
-
 def run_folders(folder: Path) -> list[Path]:
     """Return the runs that a folder means, newest first: those of a project or of its `.ltm`, or the run that it is."""
     for within in (folder / "runs", folder / ".ltm" / "runs"):
@@ -131,7 +128,7 @@ def run_folders(folder: Path) -> list[Path]:
 
 def _is_run(folder: Path) -> bool:
     try:
-        return any(path for name in _OF_A_RUN for path in folder.glob(name))
+        return any(path for name in (FILE, SUMMARY, "*/results.json", "*/journal.jsonl") for path in folder.glob(name))
     except OSError:
         return False
 
@@ -209,11 +206,8 @@ class _Bounds(Struct):
 
     def __post_init__(self) -> None:
         # Anybody may have edited the file, and a chart of 200 % would hide the mistake.
-        if not 0 <= self.low <= self.high <= self.full + _ROUNDING or not self.full:
+        if not 0 <= self.low <= self.high <= self.full + 1e-6 or not self.full:
             raise ValueError(f"no total can be {self.low!r} to {self.high!r} of {self.full!r}")
-
-
-_ROUNDING = 1e-6
 
 
 class _Result(Struct):
@@ -259,9 +253,6 @@ class _Format(Struct):
     format: str = ""
 
 
-_INFRASTRUCTURE = frozenset({"agent", "evaluator", "judge", "user", "not reached"})
-
-
 def _read_summary(path: Path) -> _Summary | None:
     """Return the summary of a run, None where it has none; LtmError if it cannot be read."""
     try:
@@ -296,7 +287,7 @@ def _make_standings(summary: _Summary, *, complete: bool = True) -> tuple[Histor
             plan=plan_of(each.plan_fingerprint for each in held),
             own=not any(each.agent_spec.partition(":")[0] in CONTROLS | YARDSTICKS for each in held),
             complete=complete and all(each.ended == "complete" for each in held),
-            lost=sum(row.cause in _INFRASTRUCTURE for row in rows),
+            lost=sum(row.cause in {"agent", "evaluator", "judge", "user", "not reached"} for row in rows),
             rows=tuple(
                 ScoredRow(span_label=one.span_label, **{name: getattr(row, name) for name in _OF_A_ROW}) for row in rows
             ),
@@ -307,7 +298,4 @@ def _make_standings(summary: _Summary, *, complete: bool = True) -> tuple[Histor
 
 def plan_of(fingerprints: Iterable[str]) -> str:
     """Return what stands for the plans of several conversations, in whatever order."""
-    return hashlib.sha256(json.dumps(sorted(fingerprints)).encode()).hexdigest()[:_SHORT]
-
-
-_SHORT = 12
+    return hashlib.sha256(json.dumps(sorted(fingerprints)).encode()).hexdigest()[:12]

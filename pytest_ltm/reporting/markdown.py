@@ -32,8 +32,6 @@ STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 _SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
 # What begins a list, a heading or a rule.
 _LEADING = re.compile(r"^([-+#=]|[0-9]+(?=[.)]))")
-# Columns: Markdown breaks lines by itself.
-_WIDE = 10_000
 
 
 def run_markdown(
@@ -70,7 +68,8 @@ def run_markdown(
         table = markdown_table(["", "examples", *one.names], [*rows, *[whole] * (len(rows) > 1)])
         table = "\n\n".join([table, *_bullet_list(one.sentences)])
         parts.append(_folded_section(f"Metrics beside the score: {markdown_text(one.label)}", table))
-    parts += _bullet_list([line.removeprefix("* ").strip() for line in missing_lines(run, _WIDE)])
+    # Wider than any line, as Markdown breaks lines by itself.
+    parts += _bullet_list([line.removeprefix("* ").strip() for line in missing_lines(run, 10_000)])
     parts += _bullet_list([*run.notices, *precheck_sentences(run)])
     parts += [f"Trust: {markdown_text(run.trust)}."] * bool(run.trust)
     if run.folder:

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 # How many reasons are listed; all are in the result files.
 MOST_REASONS = 8
-_NAMES = 4
 _PLACES = 2
 _FURTHER = "and {:,} more"
 # A provider's error may bring its whole web page along.
@@ -82,7 +81,7 @@ def _reason_lines(rows: Sequence[ScenarioResult], head: str, width: int) -> list
     for group in groups[:MOST_REASONS]:
         places = group_by(group, lambda row: one_line(at_span(row.agent, row.span_label)))
         names = {place: list(dict.fromkeys(one_line(row.scenario) for row in of)) for place, of in places.items()}
-        parts = [f"{place}: {', '.join(first_and_rest(of, _NAMES, _FURTHER))}" for place, of in names.items()]
+        parts = [f"{place}: {', '.join(first_and_rest(of, 4, _FURTHER))}" for place, of in names.items()]
         where = "; ".join(first_and_rest(parts, _PLACES, _FURTHER))
         why = _why_unscored(group[0], s="s" * (len(group) > 1))
         lines += wrap_text(f"  {len(group):,} {why} ({where})", width, "      ")

@@ -173,11 +173,8 @@ def series_of(
     return tuple(trend_serieses)
 
 
-_LONG_AGO = datetime(1, 1, 1, tzinfo=timezone.utc)
-
-
 def _point_order(point: TrendPoint) -> tuple[Any, ...]:
-    return point.at or _LONG_AGO, point.kind, point.name, point.commit
+    return point.at or datetime(1, 1, 1, tzinfo=timezone.utc), point.kind, point.name, point.commit
 
 
 # --- In a terminal: time goes down, scores go to the right; each plan has a chart of its own.

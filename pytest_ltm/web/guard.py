@@ -34,8 +34,6 @@ _HEADERS = {
 }
 # What stands before the secret in the link.
 ENTRANCE = "/open/"
-# Characters of an address: those of pages name a run or two.
-MOST_ADDRESS = 4_000
 PEOPLE = "/sit/"
 # Addresses that need no secret of the server: those of people have their own.
 OPEN = (PEOPLE, "/static/")
@@ -43,7 +41,6 @@ OPEN = (PEOPLE, "/static/")
 
 MOST_STRANGERS, STRANGER_SECONDS = 64, 30.0
 """Connections that have not shown a secret, at a time, and how long each may take to do so."""
-_REFUSED = 400
 
 
 class Strangers:
@@ -126,7 +123,7 @@ class Guard:
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)  # the report has a policy of its own
-                if is_known or (path.startswith(PEOPLE) and message["status"] < _REFUSED):
+                if is_known or (path.startswith(PEOPLE) and message["status"] < 400):
                     self._strangers.admit(scope.get("client"))
             await send(message)
 
@@ -136,14 +133,15 @@ class Guard:
     def _foreign(self, scope: Scope) -> Response | None:
         """Return the answer to what does not come from a page of this server."""
         headers = Headers(scope=scope)
-        if len(scope["path"]) + len(scope.get("query_string", b"")) > MOST_ADDRESS:
+        # In characters: the addresses of pages name a run or two.
+        if len(scope["path"]) + len(scope.get("query_string", b"")) > 4_000:
             return PlainTextResponse("This address is too long.", 414)
         # A foreign name that resolves to this address (DNS rebinding) is another site to a browser.
         if headers.get("host", "").lower() not in self._hosts:
             return PlainTextResponse("This server has another address.", 421)
         # Browsers name the origin of whatever another site makes them send.
         origin, own = headers.get("origin"), {f"http://{host}" for host in self._hosts}
-        if scope["method"] not in _READING if origin is None else origin.lower() not in own:
+        if scope["method"] not in {"GET", "HEAD"} if origin is None else origin.lower() not in own:
             return PlainTextResponse("Only the page itself may ask for this.", 403)
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > MOST_BYTES:
@@ -152,9 +150,6 @@ class Guard:
 
     def _is_secret(self, text: str) -> bool:
         return hmac.compare_digest(text.encode(), self._secret.encode())
-
-
-_READING = frozenset({"GET", "HEAD"})
 
 
 def form_token(secret: str) -> str:

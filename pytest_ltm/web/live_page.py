@@ -175,9 +175,6 @@ AT_ONCE = 2_000_000
 MOST_EXAMPLES = 200
 # Characters of a message that are shown.
 LONGEST = 20_000
-# Seconds over which the speed is measured.
-_LATELY = 15.0
-_ALL = 1_000_000_000
 
 
 class FollowedConversation:
@@ -226,7 +223,8 @@ class FollowedConversation:
         if not self._moved or self._moved[-1][1] != position:
             self._moved.append((now, position))
             self.version += 1
-        while len(self._moved) > 1 and self._moved[0][0] < now - _LATELY:
+        # The speed is that of the last seconds: a mean over hours would hide a provider that slows down.
+        while len(self._moved) > 1 and self._moved[0][0] < now - 15.0:
             self._moved.popleft()
             self.version += 1
         return more
@@ -306,7 +304,7 @@ class FollowedConversation:
             "ended": for_screen(record.reason or ""), "trouble": for_screen(self.trouble),
         }  # fmt: skip
 
-    def last_exchanges(self, *, after: int = -1, before: int = _ALL, most: int = 100) -> list[list[Any]]:
+    def last_exchanges(self, *, after: int = -1, before: int = 1_000_000_000, most: int = 100) -> list[list[Any]]:
         """Return the last exchanges with numbers between the two: number, who, tokens before, message, reply, fault.
 
         The reply of the message that waits for one is None.

@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
 
-_FIELDS = 100
-
-
 class PageError(LtmError):
     """A page that cannot be had, with the status that says so."""
 
@@ -54,9 +51,7 @@ async def posted_form(request: Request) -> Mapping[str, str]:
         if len(body) > MOST_BYTES:
             raise PageError(413, "That is too much to send at once.")
     try:
-        qsl = parse_qsl(
-            body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=_FIELDS, errors="replace"
-        )
+        qsl = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=100, errors="replace")
     except ValueError as error:
         raise PageError(400, "That is not a form of this page.") from error
     given = dict(qsl)

@@ -41,7 +41,7 @@ def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
 
     targets = []
     for part in run_slices(results):
-        task = _PLAIN.sub("-", f"{part.column.agent}-{part.column.span_label}")[:_LONGEST].strip("-.")
+        task = _PLAIN.sub("-", f"{part.column.agent}-{part.column.span_label}")[:80].strip("-.")
         # `inspect view` lists logs by such names: time, task, id.
         name = f"{part.begin_time:%Y-%m-%dT%H-%M-%S+00-00}_{task}_{part.id}.eval"
         targets.append(ExportTarget(to / name, partial(write, part=part)))
@@ -49,7 +49,6 @@ def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
 
 
 _PLAIN = re.compile(r"[^A-Za-z0-9.]+")
-_LONGEST = 80
 
 
 def _eval_log(part: RunSlice) -> dict[str, Any]:

@@ -384,7 +384,8 @@ class RunSlice:
             "suite": self.run.result.suite,
             "seed": summary.get("seed"),
             "pytest_ltm_version": summary.get("pytest_ltm_version"),
-            "plan": {name: value for name, value in plan.items() if name not in _SAID}
+            # Agents, spans and suite stand beside the plan.
+            "plan": {name: value for name, value in plan.items() if name not in {"agents", "spans", "suite"}}
             if isinstance(plan, dict)
             else {},
             "plan_fingerprint": first.plan_fingerprint,
@@ -402,10 +403,6 @@ class RunSlice:
         return {
             **figure_numbers(column), **scenarios, **{f"metric/{name}": each["mean"] for name, each in means.items()}
         }  # fmt: skip
-
-
-# Of a run's plan, what stands beside it.
-_SAID = frozenset({"agents", "spans", "suite"})
 
 
 def examples_of(results: Results) -> Callable[[RunSlice], dict[str, list[Any]]]:

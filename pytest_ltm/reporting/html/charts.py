@@ -104,7 +104,6 @@ class AccuracyChart(NamedTuple):
 
 # Where points may begin; isolated examples stand there, and the memory spans a little further to the right.
 _BEGIN = FRAME.left + 20
-_ISOLATED = 70
 
 
 def score_by_span(material: Material) -> AccuracyChart | None:
@@ -114,7 +113,7 @@ def score_by_span(material: Material) -> AccuracyChart | None:
     if len(spans) < 2:
         return None
     in_tokens = [span for span in spans if span is not None]
-    scale = _log_scale(_BEGIN + _ISOLATED * (None in spans), min(in_tokens), max(in_tokens))
+    scale = _log_scale(_BEGIN + 70 * (None in spans), min(in_tokens), max(in_tokens))
 
     def x(span: int | None) -> float:
         return _BEGIN if span is None else scale(span)

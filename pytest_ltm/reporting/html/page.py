@@ -104,10 +104,6 @@ _CONTROL = re.compile(r"\\[bfrtu]")
 
 # The most examples listed, as long as each scenario has one: Chromium opens them in about a second.
 MOST_EXAMPLES = 10_000
-# Contested answers that are listed: the run's folder has all.
-MOST_GRADED = 200
-# Facts of which it is listed what a memory made of them: results.json has all.
-MOST_NEEDLES = 2_000
 # The most bytes of time lines in the file; the first is always there.
 LINES = 12_000_000
 
@@ -211,8 +207,6 @@ SCRIPTS = (
 )  # fmt: skip
 # Examples shown at first: browsers lay out longer tables slowly.
 FIRST_ROWS = 300
-# With more series, only those against the best of their span are tested.
-ALL_PAIRS = 12
 
 
 def build_report(runs: Sequence[Path | LoadedRun], out: Path, *, most: int = MOST_EXAMPLES, lines: int = LINES) -> None:
@@ -260,13 +254,15 @@ def render_page(material: Material, most: int, lines: int) -> bytes:
         depths=depth_maps(material, parcels.asked, broken, shown),
         gaps=by_gap(material),
         averages=[one for run in material.runs for one in agent_metrics(run.result)],
-        needles=needle_rows(row.result for row in material.rows)[:MOST_NEEDLES],
+        # The first facts alone: results.json has what a memory made of each.
+        needles=needle_rows(row.result for row in material.rows)[:2_000],
         first_rows=FIRST_ROWS,
         rules=deciding_rules(material),
         origins=[run_origin(run) for run in material.runs],
         marks=[text for run in material.runs for text in run.result.notices if text.startswith(DIFFERS)],
         graded=[row.result for row in material.rows if row.result.is_contested],
-        most_graded=MOST_GRADED,
+        # The first contested answers alone: the run's folder has all.
+        most_graded=200,
         reasons=unscored_reasons(material),
         metrics=read_definitions(),
         index=_page_index(material),
@@ -335,7 +331,8 @@ def content_policy(style: str, script: str = "") -> str:
 def _page_index(material: Material) -> dict[str, Any]:
     """Return what the page's script must know at once."""
     # Tests of all pairs grow with the square of the series.
-    if len(material.series) <= ALL_PAIRS:
+    # With more series, only those against the best of their span are tested.
+    if len(material.series) <= 12:
         pairs = list(combinations(material.series, 2))
     else:
         pairs = [(best, other) for best, *others in map(material.ranked_at, material.spans) for other in others]

@@ -122,8 +122,6 @@ def _gap_label(number: int) -> str:
 
 # Scenarios shown of each agent: those that lose most.
 MOST_ROWS = 40
-# A smaller change of a mean is not shown.
-_SEEN = 0.005
 
 
 class BreakRow(NamedTuple):
@@ -239,7 +237,8 @@ def _shaded_cell(
     title, moved = f"{name}, {series.label}: {label}, {pluralize(len(rows), 'example')}", ""
     if score is not None and before is not None:
         title += f"; {score_text(before)} in the run it was compared with"
-        moved = f"{score - before:+.2f}" if abs(score - before) >= _SEEN else ""
+        # A smaller change of a mean is not shown.
+        moved = f"{score - before:+.2f}" if abs(score - before) >= 0.005 else ""
     return Shaded(
         text=NOTHING if score is None else text or label,
         shade=shade_class(score),

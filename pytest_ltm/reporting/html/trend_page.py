@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 STYLES = ("page.css", "tables.css", "trend.css", "print.css")
 # Results drawn of a series: the last ones; the table has all.
 MAX_DRAWN_RESULTS = 60
-# The most dates below a chart.
-_LABELS = 7
 FRAME = ChartFrame(900, 260, left=44, right=20, top=14, bottom=34)
 
 
@@ -78,7 +76,8 @@ def _trend_chart(series: TrendSeries) -> TrendChart:
     dates: list[Tick] = []
     # Of several results of a day only the first has its date below it.
     before = ""
-    for number in range(0, len(shown), max(-(-len(shown) // _LABELS), 1)):
+    # More than seven dates would run into each other.
+    for number in range(0, len(shown), max(-(-len(shown) // 7), 1)):
         day = shown[number].date[:10]
         dates += [Tick(_point_x(number, len(shown)), day)] * (day != before)
         before = day

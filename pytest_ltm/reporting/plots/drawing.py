@@ -200,13 +200,12 @@ def _wanted_size(content: Content, *, narrow: bool) -> tuple[float, float]:
 
 def _panel_grid(panels: int, columns: int) -> tuple[int, int]:
     """Return how many panels with this many columns fit beside and below each other."""
-    most = max(1, min(panels, _ACROSS // max(columns, 1), ceil(sqrt(panels * 1.5))))
+    # At most 24 columns, over all panels, stand beside each other.
+    most = max(1, min(panels, 24 // max(columns, 1), ceil(sqrt(panels * 1.5))))
     high = ceil(panels / most)
     return ceil(panels / high), high
 
 
-# The most columns beside each other, over all panels.
-_ACROSS = 24
 _CURVE, _FOREST = 4, 8
 """How many of those a panel of curves takes, and one of differences."""
 
@@ -407,9 +406,6 @@ def _draw_square(axes: Any, square: Square, x: int, y: int, size: float) -> None
 
 # --- One conversation.
 
-# Points: lanes that have less room have no names.
-_ILLEGIBLE = 2.5
-
 
 def _draw_timeline(part: SubFigure, content: Timeline) -> None:
     axes = part.add_subplot()
@@ -453,7 +449,8 @@ def _draw_timeline(part: SubFigure, content: Timeline) -> None:
     axes.set_ylim(lanes - 0.4, -1.6)
     axes.set_xlim(0, max(content.tokens, 1) * 1.01)
     room = _size_in_inches(part)[1] * 72 / (lanes + 6)
-    named = [_plot_text(name, _LONGEST) for name, _ in content.lanes] if room > _ILLEGIBLE else [""] * lanes
+    # Names of lanes with less room than this, in points, could not be read.
+    named = [_plot_text(name, _LONGEST) for name, _ in content.lanes] if room > 2.5 else [""] * lanes
     axes.set_yticks(range(-1, lanes) if any(named) else [-1], ["filler, opening", *filter(None, named)])
     axes.tick_params(axis="y", length=0, labelsize=max(2.0, min(_scaled_points(8.0), 0.75 * room)))
     in_thousands = content.tokens > 5_000

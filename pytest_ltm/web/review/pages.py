@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 Which = Literal["queue", "sample", "disputes"]
 SAMPLE = 100
-_LARGEST_SAMPLE = 100_000
 # Characters of a text that are shown: of a longer one the beginning, and what decided.
 _LONGEST = 200_000
 
@@ -64,7 +63,7 @@ class ReviewAddress(Struct, frozen=True, kw_only=True):
         if which not in ("queue", "sample", "disputes") or (kind and kind not in KINDS):
             raise ConfigurationError(f"there is no list {which!r} of {kind!r}")
         # Of a longer number the first digits are enough: Python refuses to read thousands of them.
-        if not (sample.isdecimal() and 0 < int(sample[:7]) <= _LARGEST_SAMPLE):
+        if not (sample.isdecimal() and 0 < int(sample[:7]) <= 100_000):
             raise ConfigurationError(f"{sample!r} is not the size of a sample")
         reviewer, compare = (str(given.get(name, "")).strip() for name in ("reviewer", "compare"))
         if compare.startswith(".") or set(compare) & set("/\\"):
@@ -81,7 +80,6 @@ class ReviewAddress(Struct, frozen=True, kw_only=True):
 # --- What is read for a page. Reading 10,000 verdicts takes most of a second, so the last runs are kept.
 
 _KEPT: dict[tuple[object, ...], Cases] = {}
-_MOST_KEPT = 4
 _READING = threading.Lock()
 
 
@@ -93,7 +91,7 @@ def cases_of(path: Path, compare: str, baselines: Path, ltm_dir: Path) -> Cases:
     with _READING:
         if key not in _KEPT:
             cases = read_cases(path, find_side(compare, baselines, ltm_dir)[0] if compare else None)
-            while len(_KEPT) >= _MOST_KEPT:
+            while len(_KEPT) >= 4:
                 _KEPT.pop(next(iter(_KEPT)))
             _KEPT[key] = cases
         return _KEPT[key]

@@ -44,8 +44,6 @@ MEANING: Mapping[Kind, str] = {
 MOVED = 0.5
 # Shares of full marks.
 NEAR = 0.1
-# Characters of an answer whose words are compared: longer ones are not read for this.
-_LONGEST = 20_000
 
 
 class Why(Struct, frozen=True):
@@ -161,7 +159,8 @@ def _by_words(case: Case) -> Iterator[Why]:
     if row.score is None or len(row.questions) != 1 or not isinstance(reference, str) or not reference.strip():
         return
     [question] = row.questions
-    if SAME < row.score < 1 - SAME or len(question.answer) > _LONGEST:
+    # The words of a longer answer are those of any text, so they prove nothing.
+    if SAME < row.score < 1 - SAME or len(question.answer) > 20_000:
         return
     inquiry = PROMPTS["answer"].inquiry(question=question.text, reference=reference, answer=question.answer)
     says_yes = parse_grade(_BY_WORDS.assess(inquiry), inquiry.grades) == "yes"
@@ -183,7 +182,7 @@ def _split_votes(journal: Path, held: ConversationResult) -> dict[str, str]:
     asked_often = any(row.judge_calls > 1 for row in held.scenarios)
     for _, line in whole_lines(journal) if asked_often and journal.is_file() else ():
         # Most lines are of other events: decoding all of them would take ten times as long.
-        if not line.startswith(_JUDGE):
+        if not line.startswith(b'{"event":"judge"'):
             continue
         with suppress(LtmError):
             event = events.decode_event(strip_checksum(line), "")
@@ -197,9 +196,6 @@ def _split_votes(journal: Path, held: ConversationResult) -> dict[str, str]:
         for (example, _), tally in votes.items()
         if len(tally) > 1
     }
-
-
-_JUDGE = b'{"event":"judge"'
 
 
 def _case_key(row: ScenarioResult) -> tuple[str, ...]:
