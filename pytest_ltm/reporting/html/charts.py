@@ -118,13 +118,22 @@ def score_by_span(material: Material) -> AccuracyChart | None:
     def x(span: int | None) -> float:
         return _BEGIN if span is None else scale(span)
 
-    lines = _chart_lines(material, series, lambda each: (x(each.column.span), each.column.span_label))
+    # What nobody under test is measured against: what others earn at best, and what takes no memory.
+    names, bands = agents_under_test(series), []
+    others = [each.column for each in series if each.agent not in names]
+    ceiling = [(x(column.span), column.accuracy_lower_bound or 0.0) for column in others]
+    floor = [(x(each.column.span), each.column.floor / each.column.maximum_total) for each in series]
+    if ceiling and min(_highest_scores(ceiling).values()) < FULL_MARKS:
+        label = "above: more than any bundled agent or control earns"
+        bands.append(Band("ceiling", label, _area_outline(ceiling, FRAME.top)))
+    if any(score for _, score in floor):
+        bands.append(Band("floor", "below: earned without memory", _area_outline(floor, FRAME.height - FRAME.bottom)))
     return AccuracyChart(
-        lines,
+        _chart_lines(material, series, lambda each: (x(each.column.span), each.column.span_label)),
         [Tick(x(span), label) for span, label in spans.items()],
         axis="memory span in tokens (log scale)",
         title="Accuracy against memory span",
-        bands=_reference_bands(series, x),
+        bands=bands,
     )
 
 
@@ -178,21 +187,6 @@ def _chart_lines(
         if points:
             lines.append(ChartLine(agent, min(number, COLOURS), path_through(points), points))
     return lines
-
-
-def _reference_bands(series: Sequence[ResultSeries], x: Callable[[int | None], float]) -> list[Band]:
-    """Return what nobody under test is measured against: what others earn at best, and what takes no memory."""
-    names = agents_under_test(series)
-    others = [each.column for each in series if each.agent not in names]
-    ceiling = [(x(column.span), column.accuracy_lower_bound or 0.0) for column in others]
-    floor = [(x(each.column.span), each.column.floor / each.column.maximum_total) for each in series]
-    bands = []
-    if ceiling and min(_highest_scores(ceiling).values()) < FULL_MARKS:
-        label = "above: more than any bundled agent or control earns"
-        bands.append(Band("ceiling", label, _area_outline(ceiling, FRAME.top)))
-    if any(score for _, score in floor):
-        bands.append(Band("floor", "below: earned without memory", _area_outline(floor, FRAME.height - FRAME.bottom)))
-    return bands
 
 
 def _highest_scores(places: Sequence[tuple[float, float]]) -> dict[float, float]:

@@ -30,7 +30,7 @@ from pytest_ltm.reporting.plots.plot_data import Curve, Forest, Frontier, Heat, 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pytest_ltm.reporting.plots.plot_data import AccuracyCurve, Content, ExchangeMark, Square
+    from pytest_ltm.reporting.plots.plot_data import AccuracyCurve, Content, ExchangeMark
 
 
 class Look(Struct, frozen=True, kw_only=True):
@@ -374,8 +374,17 @@ def _draw_heatmap(part: SubFigure, content: Heat) -> None:
     for axes, panel in zip(shown, content.panels, strict=True):
         for y, row in enumerate(panel.rows):
             for x, square in enumerate(row):
-                if square is not None:
-                    _draw_square(axes, square, x, y, size)
+                if square is None:
+                    continue
+                look: dict[str, Any] = {"facecolor": "white", "edgecolor": "#B8B8B8", "hatch": "////"}
+                if square.score is not None:
+                    look = {"facecolor": mpl.colormaps[_MAP](square.score), "edgecolor": "white"}
+                axes.add_patch(mpl.patches.Rectangle((x - 0.5, y - 0.5), 1, 1, linewidth=0.6, **look))
+                # The lower half of the colours is too dark for black.
+                ink = "white" if square.score is not None and square.score < 0.55 else "black"
+                style: dict[str, Any] = {"color": ink, "ha": "center", "va": "center"}
+                axes.text(x, y - (0.14 if square.more else 0.0), square.text, size=size, **style)
+                axes.text(x, y + 0.28, square.more, size=size * 0.7, **style)
         axes.set_xlim(-0.5, columns - 0.5)
         axes.set_ylim(rows - 0.5, -0.5)
         axes.spines[:].set_visible(False)
@@ -391,17 +400,6 @@ def _draw_heatmap(part: SubFigure, content: Heat) -> None:
     bar = part.colorbar(scale, ax=shown, shrink=min(1.0, 2.2 / height), aspect=14, pad=0.02)
     bar.set_ticks([0, 0.5, 1], labels=["0", "0.5", "1"])
     bar.ax.spines[:].set_visible(False)
-
-
-def _draw_square(axes: Any, square: Square, x: int, y: int, size: float) -> None:
-    look: dict[str, Any] = {"facecolor": "white", "edgecolor": "#B8B8B8", "hatch": "////"}
-    if square.score is not None:
-        look = {"facecolor": mpl.colormaps[_MAP](square.score), "edgecolor": "white"}
-    axes.add_patch(mpl.patches.Rectangle((x - 0.5, y - 0.5), 1, 1, linewidth=0.6, **look))
-    # The lower half of the colours is too dark for black.
-    ink = "white" if square.score is not None and square.score < 0.55 else "black"
-    axes.text(x, y - (0.14 if square.more else 0.0), square.text, size=size, color=ink, ha="center", va="center")
-    axes.text(x, y + 0.28, square.more, size=size * 0.7, color=ink, ha="center", va="center")
 
 
 # --- One conversation.

@@ -284,22 +284,18 @@ def _save_decision(request: Request, given: Mapping[str, str]) -> Response:
 
 def credit_of(given: Mapping[str, str]) -> float | None:
     """Return the credit that a form gives, None for a skip; ConfigurationError for anything else."""
-    match given.get("grade"):
-        case "right":
-            return 1.0
-        case "wrong":
-            return 0.0
-        case "skip":
-            return None
-        case "partly":
-            try:
-                credit = float(given.get("credit") or "0.5")
-            except ValueError:
-                credit = -1.0
-            if not 0 <= credit <= 1:
-                raise ConfigurationError(f"a credit lies between 0 and 1, not {given.get('credit')!r}")
-            return credit
-    raise ConfigurationError("right, wrong, partly or skip?")
+    grades, grade = {"right": 1.0, "wrong": 0.0, "skip": None}, given.get("grade", "")
+    if grade in grades:
+        return grades[grade]
+    if grade != "partly":
+        raise ConfigurationError("right, wrong, partly or skip?")
+    credit = -1.0
+    with suppress(ValueError):
+        credit = float(given.get("credit") or "0.5")
+    # Not `credit < 0 or credit > 1`: "nan" is a number, too.
+    if not 0 <= credit <= 1:
+        raise ConfigurationError(f"a credit lies between 0 and 1, not {given.get('credit')!r}")
+    return credit
 
 
 _REFRESHING = threading.Lock()
