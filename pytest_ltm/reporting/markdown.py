@@ -45,7 +45,8 @@ def run_markdown(
 ) -> str:
     """Return a run: its gate's verdict, `sentences` on its agents, totals, what moved, scores, what has none, notes."""
     columns = result_columns(run)
-    parts = [f"## Long-term memory: {_gate_heading(verdict)}", *_gate_section(verdict, rules)]
+    heading, gate = _gate_section(verdict, rules)
+    parts = [f"## Long-term memory: {heading}", *gate]
     if not columns:
         return "\n\n".join([*parts, "No conversation was held."]) + "\n"
     parts += [f"**{markdown_text(sentence)}**" for sentence in (*sentences, *leading_sentences(run))]
@@ -79,8 +80,8 @@ def run_markdown(
 
 def comparison_markdown(run: RunResult, changes: Changes, verdict: GateVerdict | None) -> str:
     """Return what moved against another run, and the verdict if there are rules."""
-    heading = f"## {markdown_text(changes.after)}" + (f": {_gate_heading(verdict)}" if verdict else "")
-    parts = [heading, *_gate_section(verdict, ()), *_changes_section(changes)]
+    heading, gate = _gate_section(verdict, ())
+    parts = [f"## {markdown_text(changes.after)}" + f": {heading}" * bool(verdict), *gate, *_changes_section(changes)]
     return "\n\n".join([*parts, *_bullet_list(span_sentences(run))]) + "\n"
 
 
@@ -104,20 +105,17 @@ def markdown_text(words: str) -> str:
     return _SPECIAL.sub(r"\\\1", plain)
 
 
-def _gate_heading(verdict: GateVerdict | None) -> str:
+def _gate_section(verdict: GateVerdict | None, rules: Sequence[Rule]) -> tuple[str, list[str]]:
+    """Return what the gate said in a few words, for a heading, and in full."""
     if verdict is None:
-        return "no gate"
-    words = change_report.verdict_line(verdict).removeprefix("gate: ")
-    return {"passed": "passed", "unmeasurable": "could not be measured"}.get(verdict.state, words.partition(":")[0])
-
-
-def _gate_section(verdict: GateVerdict | None, rules: Sequence[Rule]) -> list[str]:
-    if verdict is None:
-        return []
-    parts = [f"**{markdown_text(change_report.verdict_line(verdict))}**"]
+        return "no gate", []
+    line = change_report.verdict_line(verdict)
+    known = {"passed": "passed", "unmeasurable": "could not be measured"}
+    parts = [f"**{markdown_text(line)}**"]
     parts += _bullet_list(first_and_rest(change_report.verdict_details(verdict), change_report.MOST_LISTED))
     must = _bullet_list([f"{rule.text}: {rule.sentence}" for rule in rules])
-    return parts + [_folded_section("Rules", body) for body in must]
+    parts += [_folded_section("Rules", body) for body in must]
+    return known.get(verdict.state, line.removeprefix("gate: ").partition(":")[0]), parts
 
 
 def _changes_section(changes: Changes) -> list[str]:

@@ -231,7 +231,9 @@ def _ordered_columns(columns: Sequence[Column]) -> tuple[list[Column], list[Colu
 def _quiet_line(column: Column) -> str:
     parts = ["nothing has a score"]
     if column.out_of:
-        parts = [f"total {column.total_with_spread}", *without_memory(column), f"accuracy {column.share}"]
+        # What guessing would earn is worth a word only where it earns anything.
+        guessing = [f"{column.floor:.2f} without memory"] * bool(column.floor)
+        parts = [f"total {column.total_with_spread}", *guessing, f"accuracy {column.share}"]
         if together := column.sum_of("asked_together"):
             parts.append(f"{pluralize(together, 'question')} in one talk")
     parts += [f"{column.amended_verdicts:,} amended by hand"] * bool(column.amended_verdicts)
@@ -282,11 +284,6 @@ def _results_table(columns: Sequence[Column], verbosity: int, suite: str) -> Tex
 def _number_marks(text: str) -> str:
     """Return what stands behind a number."""
     return text[len(text.rstrip(GUESSED + UNSCORED + HAMPERED)) :]
-
-
-def without_memory(column: Column) -> list[str]:
-    """Return what guessing would earn, where any scenario says that it earns something."""
-    return [f"{column.floor:.2f} without memory"] * bool(column.floor)
 
 
 def _total_rows(columns: Sequence[Column], verbosity: int) -> list[TableRow]:

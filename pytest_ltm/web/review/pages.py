@@ -83,23 +83,21 @@ _KEPT: dict[tuple[object, ...], Cases] = {}
 _READING = threading.Lock()
 
 
-def cases_of(path: Path, compare: str, baselines: Path, ltm_dir: Path) -> Cases:
-    """Return the examples of a run folder; read again if a result has changed. LtmError if it cannot be read."""
+def _run_under_review(request: Request, place: ReviewAddress) -> tuple[Path, Cases]:
+    """Return a run's folder and examples; read again if a result has changed. LtmError if they cannot be read."""
+    path, state = page_parts.run_folder(request, place.run), request.app.state
     files = [each for name in ("results.json", "plan.json") for each in sorted(path.glob(f"*/{name}"))]
     stats = [(str(each), each.stat().st_mtime_ns, each.stat().st_size) for each in files]
-    key = (str(path), compare, *stats)
+    key = (str(path), place.compare, *stats)
+    # One at a time: of two tabs that open at once the second finds what the first has read.
     with _READING:
         if key not in _KEPT:
-            cases = read_cases(path, find_side(compare, baselines, ltm_dir)[0] if compare else None)
+            side = find_side(place.compare, state.baselines, state.ltm_dir)[0] if place.compare else None
+            cases = read_cases(path, side)
             while len(_KEPT) >= 4:
                 _KEPT.pop(next(iter(_KEPT)))
             _KEPT[key] = cases
-        return _KEPT[key]
-
-
-def _run_under_review(request: Request, place: ReviewAddress) -> tuple[Path, Cases]:
-    path = page_parts.run_folder(request, place.run)
-    return path, cases_of(path, place.compare, request.app.state.baselines, page_parts.ltm_dir(request))
+        return path, _KEPT[key]
 
 
 def listed_cases(cases: Cases, opinions: Opinions, place: ReviewAddress) -> Sequence[Case]:
