@@ -184,8 +184,6 @@ def speech_lines(who: str, text: str, width: int = WIDTH) -> list[str]:
 # --- One line on the progress of a conversation.
 
 _BAR = 20
-# Columns that are left of a long name before it is told no longer how much was said.
-_NAME = 24
 
 
 def progress_line(
@@ -217,7 +215,8 @@ def progress_line(
     states = [", ".join([*each, *score]) for each in parts]
     least = [", ".join([brief, *score]), brief]
     which = f", trial {one_line(trial)}: " if trial else ": "
-    names = one_line(agent), shorten_text(one_line(agent), _NAME, mark="…")
+    # A long name gives way before the line loses how much was said.
+    names = one_line(agent), shorten_text(one_line(agent), 24, mark="…")
     heads = [at_span(name, one_line(span_label)) + which for name in names]
     # First the bar goes, then words, then the end of a long name, and the score last.
     choices = [head + state for group in ([bar + states[0], *states], least) for head in heads for state in group]

@@ -28,8 +28,8 @@ from pytest_ltm.reporting.agent_sentences import AgentAtSpan, agents_under_test,
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pytest_ltm._engine.verdict_changes import Move, Rescored
-    from pytest_ltm._journal.result import Automatic, RunResult, ScenarioResult
+    from pytest_ltm._engine.verdict_changes import Rescored
+    from pytest_ltm._journal.result import RunResult, ScenarioResult
     from pytest_ltm._model.transcript import Count
     from pytest_ltm._results.columns import Column
     from pytest_ltm._results.figures import Report
@@ -357,9 +357,6 @@ def _side_usage(run: RunResult, side: str) -> str:
 
 # --- The outcome of scoring a run again, as lines.
 
-# How many verdicts are listed; all are in `summary.json`.
-MOST_VERDICTS = 60
-
 
 def rescored_lines(rescored: Rescored, width: int) -> list[str]:
     """Return the counts, then a line for each verdict that moved or was kept."""
@@ -379,17 +376,12 @@ def rescored_sentence(rescored: Rescored) -> str:
 
 def rescored_details(rescored: Rescored) -> list[str]:
     """Return a sentence for each verdict that moved or was kept."""
-    texts = [move_sentence(move) for move in rescored.moves]
+    texts = []
+    for move in rescored.moves:
+        place = f"{move.agent}-{move.span_label}-{move.trial} {move.scenario}/{move.example}"
+        before, after = (verdict_text(each, f"{each.outcome}, no score") for each in (move.before, move.after))
+        amended = " (amended by hand: the amendment counts)" if move.amended else ""
+        texts.append(one_line(f"{place}: {before} -> {after}{amended}: {move.why}"))
     texts += [f"{name}: kept: {one_line(why)}" for name, why in rescored.kept.items()]
-    return first_and_rest(texts, MOST_VERDICTS, "… and {:,} more: see summary.json")
-
-
-def move_sentence(move: Move) -> str:
-    """Return what moved, from what to what, and why."""
-    place = f"{move.agent}-{move.span_label}-{move.trial} {move.scenario}/{move.example}"
-    amended = " (amended by hand: the amendment counts)" if move.amended else ""
-    return one_line(f"{place}: {_verdict_text(move.before)} -> {_verdict_text(move.after)}{amended}: {move.why}")
-
-
-def _verdict_text(given: Automatic) -> str:
-    return verdict_text(given, f"{given.outcome}, no score")
+    # A new rule may move thousands of verdicts.
+    return first_and_rest(texts, 60, "… and {:,} more: see summary.json")

@@ -48,7 +48,7 @@ SEALED = "sandbox allow-scripts allow-downloads allow-popups; frame-ancestors 'n
 def runs_page(request: Request) -> Response:
     """List the runs."""
     words = request.query_params.get("find", "").lower().split()
-    newest = newest_first(page_parts.ltm_dir(request))
+    newest = newest_first(request.app.state.ltm_dir)
     pasts = list(map(read_past, newest[:MOST_RUNS]))
     rows = []
     for past in pasts:
@@ -89,7 +89,6 @@ def _score_text(score: HistoricalScore) -> str:
 
 # --- What the page opens on: each agent's newest score, its verdict, a line over runs, one sentence.
 
-MOST_AGENTS, MOST_POINTS = 6, 40
 LINE_WIDTH, LINE_HEIGHT = 300, 60
 
 
@@ -100,10 +99,10 @@ def _standings(pasts: Sequence[Past]) -> list[dict[str, Any]]:
     owned = [(past, each) for past, each in measured if each.own] or measured
     by_agent = group_by(owned, lambda pair: pair[1].agent)
     rows = []
-    for agent, of in list(by_agent.items())[:MOST_AGENTS]:
+    for agent, of in list(by_agent.items())[:6]:
         newest, head, sentence = of[0][0], f"{one_line(agent)}: ", ""
         score = max((each for past, each in of if past is newest), key=lambda each: each.span or 0)
-        line = [(past, each) for past, each in of if each.span_label == score.span_label][:MOST_POINTS][::-1]
+        line = [(past, each) for past, each in of if each.span_label == score.span_label][:40][::-1]
         with suppress(LtmError):  # the summary may outlive the results
             run = read_run(newest.path)
             said = run_sentences(result_columns(run.result), run.summary.get("comparison"))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 def _person_of_link(request: Request) -> Person:
     """Return whose link it is; a page that says that it is nobody's otherwise."""
-    person = person_of(newest_first(page_parts.ltm_dir(request)), request.path_params["link"])
+    person = person_of(newest_first(request.app.state.ltm_dir), request.path_params["link"])
     if person is None:
         raise page_parts.PageError(404, "This link does not belong to anybody. Ask for another one.")
     return person
@@ -147,7 +147,7 @@ def _carry_out_step(person: Person, what: str, given: Mapping[str, str]) -> str:
 def invitations_page(request: Request) -> Response:
     """Show the links of the people of each run, for the organiser of the test."""
     told = []
-    for run in newest_first(page_parts.ltm_dir(request)):
+    for run in newest_first(request.app.state.ltm_dir):
         people = []
         for person in list_people(run):
             consent = person.consent

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from pytest_ltm._journal.result import ConversationName
 
 
-_NOT_MEASURED = "could not be measured"
 # Seconds between two looks at the journals.
 EVERY = 0.5
 MOST_RUNS = 20
@@ -58,7 +57,7 @@ def live_page(request: Request) -> Response:
     if named:
         runs = [page_parts.run_folder(request, name) for name in named]
     else:
-        newest = newest_first(page_parts.ltm_dir(request))[:MOST_RUNS]
+        newest = newest_first(request.app.state.ltm_dir)[:MOST_RUNS]
         runs = list(filter(goes_on, newest)) or newest[:1]
     return page_parts.render_template(request, "live.html.j2", title="Live", runs=[path.name for path in runs])
 
@@ -380,8 +379,8 @@ class FollowedRun:
             # How the run ended: what its gate says, or its state; read once.
             if not self._verdict:
                 past = read_past(self.path)
-                self._verdict = past.gate and (_NOT_MEASURED if past.gate == "unmeasurable" else f"gate {past.gate}")
-                self._verdict = self._verdict or past.state
+                verdict = "could not be measured" if past.gate == "unmeasurable" else f"gate {past.gate}"
+                self._verdict = verdict if past.gate else past.state
             fields["verdict"] = self._verdict
         try:
             ledger = Shared(self.path / LEDGER).read() if (self.path / LEDGER).exists() else {}

@@ -66,20 +66,15 @@ def _viewer_secret(request: Request) -> str:
     return secret
 
 
-def ltm_dir(request: Request) -> Path:
-    """Return the folder with the runs."""
-    path: Path = request.app.state.ltm_dir
-    return path
-
-
 def run_folder(request: Request, name: str) -> Path:
     """Return the folder of a run below the server's own; Refused if there is none."""
+    ltm_dir: Path = request.app.state.ltm_dir
     if name == request.app.state.awaited:
-        return ltm_dir(request) / "runs" / name  # it may not have begun
+        return ltm_dir / "runs" / name  # it may not have begun
     # Compared with what is there, not joined to a path: a name cannot climb out of the folder.
-    if name not in {path.name for path in (ltm_dir(request) / "runs").glob("*")}:
+    if name not in {path.name for path in (ltm_dir / "runs").glob("*")}:
         raise PageError(404, f"There is no run {name!r} here.")
-    return find_run(name, ltm_dir(request))
+    return find_run(name, ltm_dir)
 
 
 @cache

@@ -372,7 +372,7 @@ class RunSlice:
     def facts(self) -> dict[str, Any]:
         """Return what it was made from, JSON values: names and plan of the run, the agent's spec, fingerprints."""
         first, summary = self.conversations[0].result, self.run.summary
-        plan = summary.get("plan")
+        plan = summary["plan"] if isinstance(summary.get("plan"), dict) else {}
         return {
             "run": self.run.result.run_id,
             "began": self.begin_time.isoformat(),
@@ -382,14 +382,10 @@ class RunSlice:
             "span": self.column.span,
             "trials": len({held.result.name.planned_name.trial for held in self.conversations}),
             "suite": self.run.result.suite,
-            "seed": summary.get("seed"),
-            "pytest_ltm_version": summary.get("pytest_ltm_version"),
-            # Agents, spans and suite stand beside the plan.
-            "plan": {name: value for name, value in plan.items() if name not in {"agents", "spans", "suite"}}
-            if isinstance(plan, dict)
-            else {},
-            "plan_fingerprint": first.plan_fingerprint,
-            "agent_fingerprint": first.agent_fingerprint,
+            **{name: summary.get(name) for name in ("seed", "pytest_ltm_version")},
+            # Agents, spans and suite stand beside it.
+            "plan": {name: value for name, value in plan.items() if name not in {"agents", "spans", "suite"}},
+            **{name: getattr(first, name) for name in ("plan_fingerprint", "agent_fingerprint")},
         }
 
     def figures(self) -> dict[str, float]:

@@ -43,16 +43,13 @@ def mlflow_outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
     stored: set[str] = set()
     # Asking a store that is not there would make one.
     if (to / DATABASE).is_file():
-        client = _mlflow_client(to)
-        stored = {run.data.tags.get(_TAG, "") for run in client.search_runs([_experiment_id(client, to)])}
+        client, experiment = _open_store(to)
+        stored = {run.data.tags.get(_TAG, "") for run in client.search_runs([experiment])}
     return _run_targets(results, to, _write_mlflow_run, lambda part: part.id in stored)
 
 
 def _run_targets(
-    results: Results,
-    to: Path,
-    write: Callable[[RunSlice, dict[str, Any], Path], None],
-    is_there: Callable[[RunSlice], bool],
+    results: Results, to: Path, write: Callable[[RunSlice, Examples, Path], None], is_there: Callable[[RunSlice], bool]
 ) -> list[ExportTarget]:
     rows = examples_of(results)
     return [
@@ -61,22 +58,19 @@ def _run_targets(
     ]
 
 
-def _mlflow_client(store: Path) -> Any:
+def _open_store(store: Path) -> tuple[Any, str]:
+    """Return a client of the store in this folder, and the id of our experiment in it."""
     mlflow = import_library("mlflow", extra="mlflow", user="")
-    return mlflow.MlflowClient(tracking_uri=f"sqlite:///{(store / DATABASE).resolve()}")
-
-
-def _experiment_id(client: Any, store: Path) -> str:
-    experiment_by_name = client.get_experiment_by_name(EXPERIMENT)
-    if experiment_by_name is not None:
-        return str(experiment_by_name.experiment_id)
-    return str(client.create_experiment(EXPERIMENT, artifact_location=(store / "artifacts").resolve().as_uri()))
+    client = mlflow.MlflowClient(tracking_uri=f"sqlite:///{(store / DATABASE).resolve()}")
+    experiment = client.get_experiment_by_name(EXPERIMENT)
+    if experiment is not None:
+        return client, str(experiment.experiment_id)
+    return client, str(client.create_experiment(EXPERIMENT, artifact_location=(store / "artifacts").resolve().as_uri()))
 
 
 def _write_mlflow_run(part: RunSlice, examples: Examples, store: Path) -> None:
     store.mkdir(exist_ok=True)
-    client = _mlflow_client(store)
-    experiment = _experiment_id(client, store)
+    client, experiment = _open_store(store)
     for old in client.search_runs([experiment], filter_string=f"tags.`{_TAG}` = '{part.id}'"):
         client.delete_run(old.info.run_id)
     began, ended = (int(at.timestamp() * 1_000) for at in (part.begin_time, part.end_time))

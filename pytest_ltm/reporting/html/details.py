@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from pytest_ltm.reporting.html.report_data import ExampleEntry
 
 
-NO_JOURNAL = "The run folder has no readable journal, so the exchanges are missing here."
 NO_EXCHANGES = "It has a score, but the journal has none of its exchanges: they are missing here."
 
 
@@ -42,6 +41,8 @@ def example_details(
     """
     talk = _talk_json(result, record, unanswered) if record else []
     lost = NO_EXCHANGES if result.scored and not talk else ""
+    if record is None:
+        lost = f"The run folder has no readable journal, so the exchanges are missing here. {damage}".rstrip()
     automatic, span = result.automatic, ""
     if result.measured_span is not None:
         over = ", longer than its memory span" if result.overrun else ""
@@ -63,7 +64,7 @@ def example_details(
         "questions": [_question_json(each) for each in result.questions],
         "evidence": result.evidence,
         "talk": talk,
-        "missing": lost if record else f"{NO_JOURNAL} {damage}".rstrip(),
+        "missing": lost,
     }
 
 

@@ -129,13 +129,6 @@ def worst_examples(material: Material, most: int = MOST_EXAMPLES) -> frozenset[i
     return frozenset(row.key for examples in scenarios for rows in examples[: max(fitting, 1)] for row in rows)
 
 
-def in_turn(material: Material) -> Iterator[ConversationEntry]:
-    """Yield the conversations in the order in which they are packed: the first of each column, then the second."""
-    # Where time lines must be left out, each column should still show one.
-    for row in zip_longest(*group_by(material.conversations, lambda held: held.series).values()):
-        yield from filter(None, row)
-
-
 # --- Parcels: what stays compressed in the page until it is opened: examples, and the time lines of conversations.
 
 # Examples packed into one parcel: they have much in common, so they compress well.
@@ -179,21 +172,19 @@ class Parcels:
                     str(row.key): example_details(row.result, record, said.get(row.result.id, ""), damage, unanswered)
                     for row in rows
                 }
-                self._append(f"e{held.key}.{number // TOGETHER}", pack_json(entries))
+                self.ids.append(f"e{held.key}.{number // TOGETHER}")
+                self.texts.append(pack_json(entries))
         if record is None:
             return
         self.asked |= asked_at(held.rows, record)
         packed = "" if self.left_out else pack_json(timeline_json(held.rows, record))
         self.room -= len(packed)
         if packed and (self.room >= 0 or not self.lines):
-            self._append(f"c{held.key}", packed)
+            self.ids.append(f"c{held.key}")
+            self.texts.append(packed)
             self.lines.add(held.key)
         else:
             self.left_out.add(held.key)
-
-    def _append(self, id_: str, text: str) -> None:
-        self.ids.append(id_)
-        self.texts.append(text)
 
     def packed(self) -> Iterator[tuple[str, str]]:
         """Return what is packed, each after its element's id."""
@@ -224,8 +215,10 @@ def render_page(material: Material, most: int, lines: int) -> bytes:
     style, script = read_assets(STYLES), read_assets(SCRIPTS)
     shown = worst_examples(material, most)
     parcels = Parcels(shown, lines)
-    for held in in_turn(material):
-        parcels.add(held)
+    # The first of each column, then the second: where time lines are left out, each column still shows one.
+    for row in zip_longest(*group_by(material.conversations, lambda held: held.series).values()):
+        for held in filter(None, row):
+            parcels.add(held)
     last = largest_span_label(material.series)
     broken, ranked = breaking_points(material, shown), material.ranked
     # What is compared at first: the best two at the largest span, else two spans of one agent.

@@ -129,7 +129,6 @@ def overview_page(request: Request) -> Response:
         return len(undecided_cases(held, opinions, place))
 
     drawn = estimate_error_rates(cases.drawn_cases[: place.sample], opinions)
-    kinds = [(kind, listed_cases(cases, opinions, ReviewAddress(run=place.run, kind=kind))) for kind in KINDS]
     sample = listed_cases(cases, opinions, structs.replace(place, which="sample"))
     reviewers = []
     for name in opinions.reviewers:
@@ -144,8 +143,8 @@ def overview_page(request: Request) -> Response:
         cases=cases,
         kinds=[
             {"kind": kind, "meaning": MEANING[kind], "count": len(held), "left": left(held)}
-            for kind, held in kinds
-            if held
+            for kind in KINDS
+            if (held := listed_cases(cases, opinions, ReviewAddress(run=place.run, kind=kind)))
         ],
         left=left(cases.queue),
         left_in_sample=left(sample),
