@@ -135,7 +135,7 @@ def of_run(past: Past) -> list[TrendPoint]:
         except LtmError:
             return ()
 
-    # Read only where two plans differ: most trends ask it of one run in a hundred.
+    # Read only where two plans differ: it takes longer than all else that a trend reads of a run.
     return [
         TrendPoint(
             name=past.name, kind="run", at=past.at, commit=commit, branch=branch, standing=each, facts=read_facts

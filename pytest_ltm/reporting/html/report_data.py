@@ -220,7 +220,7 @@ def repeat_command_of(rows: Sequence[ScenarioResult], plan: Mapping[str, Any], s
     # Files on the command line switch the default suite off, so a run that had both must name it.
     if own and plan.get("suite") == _DEFAULTS["suite"] and len(own) < len(files):
         words.append(f"--ltm-suite={plan['suite']}")
-    # A seed that is no number came from a text, which is what has to be repeated.
+    # A seed that is not a number was made from a text: the command needs that text.
     if seed not in (None, 0):
         words.append(f"--ltm-seed={seed if isinstance(seed, int) else plan.get('seed_source')}")
     return shlex.join([*words, *own])

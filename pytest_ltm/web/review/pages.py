@@ -307,7 +307,7 @@ def _refresh_run(path: Path) -> None:
 def send_rows(request: Request, *, name: str, made: Callable[[Cases, Opinions], str]) -> Response:
     """Send reviewed answers for `verdict-check` or `judge-check`."""
     place = ReviewAddress.parse_request(request, request.query_params)
-    # Labels are what people say of answers: nothing that the run is compared with belongs into them.
+    # Labels are what people say of answers: nothing that the run is compared with belongs in them.
     path, cases = _run_under_review(request, structs.replace(place, compare=""))
     text = made(cases, Opinions(decisions.read_decisions(path)))
     headers = {"Content-Disposition": f'attachment; filename="{quote(cases.run_id)}.{name}"'}

@@ -181,7 +181,7 @@ def _split_votes(journal: Path, held: ConversationResult) -> dict[str, str]:
     votes: dict[tuple[str, str], Counter[str]] = {}
     asked_often = any(row.judge_calls > 1 for row in held.scenarios)
     for _, line in whole_lines(journal) if asked_often and journal.is_file() else ():
-        # Most lines are of other events: decoding all of them would take ten times as long.
+        # Most lines are of other events: decoding those as well would take most of the time.
         if not line.startswith(b'{"event":"judge"'):
             continue
         with suppress(LtmError):
