@@ -21,11 +21,11 @@ from pytest_ltm._results.text import format_distance, verdict_text
 from pytest_ltm._storage.sanitize import for_screen
 from pytest_ltm.plugin.state import LANE
 from pytest_ltm.reporting.failure import shown_state
-from pytest_ltm.reporting.html.breaking_points import breaking_points
 from pytest_ltm.reporting.html.charts import score_by_span
 from pytest_ltm.reporting.html.headline import agent_sentences, gate_answers, leading_metric_answers, trust_line
 from pytest_ltm.reporting.html.page import read_assets, template_environment
 from pytest_ltm.reporting.html.report_data import report_material
+from pytest_ltm.reporting.html.score_tables import breaking_points
 from pytest_ltm.reporting.terminal import summary_lines
 
 if TYPE_CHECKING:

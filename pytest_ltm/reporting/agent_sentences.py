@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from pytest_ltm._journal.result import RunResult
     from pytest_ltm._results.columns import Column
+    from pytest_ltm._results.statistics.comparison import Comparison
+    from pytest_ltm._results.statistics.pairs import Pair
 
 
 class Placed(Protocol):
@@ -80,7 +82,10 @@ def agent_sentences_for(sides: Iterable[Placed], before: Mapping[str, str] | Non
         beside = (before or {}).get(agent, "") or (_beside_other(there, others[0]) if there and others else "")
         missing = sum(side.column.unscored_examples for side in of)
         lost = f"{pluralize(missing, 'example')} without a score" * bool(missing)
-        parts = [_losses_sentence(of), _guessing_sentence(of), beside, lost]
+        # Guessing is worth a word only where it earns anything, and where the agent is above it.
+        best = max(_scored_columns(of), key=_above_guessing, default=None)
+        above = _above_guessing(best) if best and best.floor else 0.0
+        parts = [_losses_sentence(of), f"{above:.2f} above guessing" * (above > 0), beside, lost]
         agent_sentences.append(AgentSentence(agent, _retention_sentence(of), "; ".join(filter(None, parts))))
     return agent_sentences
 
@@ -116,10 +121,6 @@ def largest_span_label(sides: Iterable[Placed]) -> str:
     return max(columns, key=lambda column: column.span or 0).span_label if columns else ""
 
 
-# The share of what an agent earns above guessing at its best span that it must keep to be said to remember.
-_KEPT = 0.5
-
-
 def _retention_sentence(sides: Sequence[Placed]) -> str:
     """Return how far it remembers: beside its isolated score where that is known, else beside its own best span."""
     # Only an isolated score tells what an agent forgets from what it cannot do at all.
@@ -135,8 +136,10 @@ def _retention_sentence(sides: Sequence[Placed]) -> str:
         guessing = f", {first.floor / first.out_of:.0%} by guessing" if first.floor else ""
         return f"no better than guessing ({first.share} {_place_phrase(first)}{guessing})"
     if len(columns) == 1:
+        # One distance does not say how memory fades with distance.
         return f"{_share_with_interval(last)} {_place_phrase(last)}"
-    reached = max(place for place, column in enumerate(columns) if _above_guessing(column) >= _KEPT * best)
+    # The share of what an agent earns above guessing at its best span that it must keep to be said to remember.
+    reached = max(place for place, column in enumerate(columns) if _above_guessing(column) >= 0.5 * best)
     at, further = columns[reached], columns[reached + 1 :]
     if not further:
         return f"remembers to {at.span_label} tokens or more ({_share_with_interval(at)})"
@@ -159,14 +162,6 @@ def _scored_columns(sides: Sequence[Placed]) -> list[Column]:
 def _above_guessing(column: Column) -> float:
     """Return the accuracy, without what is open, beyond what guessing would earn."""
     return (column.accuracy_lower_bound or 0.0) - (column.floor / column.out_of if column.out_of else 0.0)
-
-
-def _guessing_sentence(sides: Sequence[Placed]) -> str:
-    """Return how far above guessing the best span is, where guessing earns anything; "" where it is not above."""
-    best = max(_scored_columns(sides), key=_above_guessing, default=None)
-    if best is None or not best.floor or _above_guessing(best) <= 0:
-        return ""
-    return f"{_above_guessing(best):.2f} above guessing"
 
 
 def _reach_text(span: str, share: str, first: str) -> str:
@@ -201,6 +196,7 @@ def _losses_sentence(sides: Sequence[Placed]) -> str:
         return "full marks everywhere" if columns else ""
     if len(columns) == 1:
         return f"weakest in {_name_some(lost[0])}"
+    # Beside the shortest span: what was weak there already is not lost with the distance.
     known = {name: cell.mean for name, cell in columns[0].cells.items() if cell.mean is not None}
     for of in lost[1:]:
         fallen = [(name, mean - known[name]) for name, mean in of if known.get(name, 0.0) - mean > 1 - FULL_MARKS]
@@ -217,6 +213,7 @@ def _name_some(scenarios: Sequence[tuple[str, float]]) -> str:
 def baseline_standings(compared: Mapping[str, Any]) -> dict[str, str]:
     """Return by agent how it stands beside a baseline, from the comparison in `summary.json`, at the largest span."""
     before, standings = compared.get("before", "before"), {}
+    # They begin with the shortest span, so what is kept of each agent is the largest.
     for change in compared.get("changes", ()):
         difference = change.get("difference")
         if not change.get("pairs") or difference is None:
@@ -248,11 +245,18 @@ def forgotten_scenarios(column: Column) -> list[tuple[str, float]]:
     return sorted(lost, key=lambda each: (each[1], each[0]))
 
 
-def _beside_other(one: Placed, other: Placed) -> str:
+def compare_pairwise(one: Placed, other: Placed) -> tuple[Sequence[Pair], Comparison] | None:
+    """Return the examples that both have a score for, in pairs, and what `one` has over `other` on them."""
+    # Without their spans: a side at 2k beside one at 32k was asked the same examples.
     pairs = pair_rows(*([as_scored_row(row, span_label="") for row in side.column.rows] for side in (other, one))).pairs
-    if not pairs:
+    return (pairs, compare_runs(pairs)) if pairs else None
+
+
+def _beside_other(one: Placed, other: Placed) -> str:
+    compared = compare_pairwise(one, other)
+    if compared is None:
         return ""
-    comparison = compare_runs(pairs)
+    comparison = compared[1]
     if comparison.is_identical:
         return f"equal to {other.agent} in all {pluralize(comparison.pairs, 'example')}"
     of = f"of {pluralize(comparison.pairs, 'example')} {_place_phrase(one.column)}"

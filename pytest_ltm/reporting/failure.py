@@ -25,7 +25,7 @@ from pytest_ltm._storage.sanitize import for_screen
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_ltm._journal.result import QuestionResult, ScenarioResult
+    from pytest_ltm._journal.result import ScenarioResult
     from pytest_ltm._model.score import Check
     from pytest_ltm._model.transcript import Exchange
 
@@ -37,11 +37,6 @@ _LONGEST = 600
 # The most needles shown, or exchanges of an example that asked nothing.
 _MOST = 6
 _INDENT = " " * 8
-_FILLER_SHOWN = 160
-
-
-# One exchange in the text, and whether the reply is shown, too.
-_Shown = tuple["Exchange", bool]
 
 
 def failure_text(result: ScenarioResult, exchanges: Sequence[Exchange], again: str) -> str:
@@ -54,11 +49,22 @@ def failure_text(result: ScenarioResult, exchanges: Sequence[Exchange], again: s
     deciding = [one for one in result.questions if result.evidence and result.evidence in one.answer]
     candidates = deciding or result.questions
     question = candidates[-1] if candidates else None
-    shown = _own_exchanges_shown(result, exchanges) if question is None else _question_exchanges(question, exchanges)
+    if question is None:
+        shown = [(exchange, True) for exchange in _own_exchanges_shown(result, exchanges)]
+    else:
+        needles = sorted(needle.number for needle in question.needles if _with_number(exchanges, needle.number))
+        shown = [(exchange, False) for n in _first_and_last(needles) for exchange in _with_number(exchanges, n)]
+        shown += [(exchange, True) for exchange in _with_number(exchanges, question.number)]
     lines = [*wrap_text(failure_headline(result), WIDTH, "  "), *check_lines(result)]
+    keep = for_screen(result.evidence)
     for i, (exchange, replies) in enumerate(shown):
         lines += distance_lines(result, shown[i - 1][0], exchange, exchanges) if i else []
-        lines += _numbered_lines(exchange, result.evidence, replies=replies)
+        speech = speech_lines(asker_of(exchange), shorten_text(shown_message(exchange.message), _LONGEST, keep))
+        if replies:
+            speech += speech_lines("agent:", shorten_text(shown_message(exchange.reply), _LONGEST, keep))
+            speech += [f"{_INDENT}       (cut off there: the reply reached its limit)"] * exchange.was_cut
+        number = pad_right(f"  #{exchange.number}", len(_INDENT) - 1)
+        lines += [f"{number} {speech[0].lstrip()}", *speech[1:]]
     if result.overrun and result.span is not None:
         passed = f"{result.measured_span:,}" if result.measured_span is not None else "more"
         lines.append(f"  overran its memory span: {passed} tokens instead of {result.span:,}")
@@ -79,7 +85,7 @@ def live_line(exchange: Exchange, scenario: str, position: int, span: str) -> st
     told = ", told" if exchange.told else ", asked alone" if exchange.alone else ""
     texts = [shown_message(exchange.message), shown_message(exchange.reply)]
     if exchange.kind == "filler":
-        texts = [shorten_text(text, _FILLER_SHOWN) for text in texts]
+        texts = [shorten_text(text, 160) for text in texts]
     lines = [f"#{exchange.number} {speaker} ({where}{told})"]
     return "\n".join([*lines, *speech_lines(asker_of(exchange), texts[0]), *speech_lines("agent:", texts[1])])
 
@@ -105,12 +111,6 @@ def check_lines(result: ScenarioResult) -> list[str]:
     return [line for text in lines for line in wrap_text(text, WIDTH, _INDENT + "  ")]
 
 
-def _question_exchanges(question: QuestionResult, exchanges: Sequence[Exchange]) -> list[_Shown]:
-    needles = sorted(needle.number for needle in question.needles if _with_number(exchanges, needle.number))
-    shown = [(exchange, False) for number in _first_and_last(needles) for exchange in _with_number(exchanges, number)]
-    return shown + [(exchange, True) for exchange in _with_number(exchanges, question.number)]
-
-
 def _with_number(exchanges: Sequence[Exchange], number: int) -> Sequence[Exchange]:
     """Return the exchange of that number, if there is one."""
     return exchanges[_exchange_index(exchanges, number) : _exchange_index(exchanges, number + 1)]
@@ -120,7 +120,7 @@ def _exchange_index(exchanges: Sequence[Exchange], number: int) -> int:
     return bisect_left(exchanges, number, key=lambda exchange: exchange.number)
 
 
-def _own_exchanges_shown(result: ScenarioResult, exchanges: Sequence[Exchange]) -> list[_Shown]:
+def _own_exchanges_shown(result: ScenarioResult, exchanges: Sequence[Exchange]) -> list[Exchange]:
     """Return what an example that asked nothing said, and the later reply that holds the evidence."""
     mine = [exchange.number for exchange in exchanges if exchange.by == result.id and exchange.kind != "reset"]
     known = {exchange.number: exchange for exchange in exchanges}
@@ -128,10 +128,11 @@ def _own_exchanges_shown(result: ScenarioResult, exchanges: Sequence[Exchange]) 
     if result.evidence and mine:
         later = [each for each in exchanges if each.number > mine[-1] and result.evidence in each.reply]
         shown += later[-1:]
-    return [(exchange, True) for exchange in shown]
+    return shown
 
 
 def _first_and_last(numbers: Sequence[int]) -> list[int]:
+    # The first say what it is about, the last what was asked: those between matter least.
     half = _MOST // 2
     return list(numbers) if len(numbers) <= _MOST else [*numbers[:half], *numbers[-half:]]
 
@@ -170,16 +171,6 @@ def asker_of(exchange: Exchange) -> str:
     return f"{one_line(exchange.user) or 'you'}:"
 
 
-def _numbered_lines(exchange: Exchange, evidence: str, *, replies: bool) -> list[str]:
-    keep = for_screen(evidence)
-    lines = speech_lines(asker_of(exchange), shorten_text(shown_message(exchange.message), _LONGEST, keep))
-    if replies:
-        lines += speech_lines("agent:", shorten_text(shown_message(exchange.reply), _LONGEST, keep))
-        lines += [f"{_INDENT}       (cut off there: the reply reached its limit)"] * exchange.was_cut
-    number = pad_right(f"  #{exchange.number}", len(_INDENT) - 1)
-    return [f"{number} {lines[0].lstrip()}", *lines[1:]]
-
-
 def shown_message(text: str) -> str:
     """Return a message as a screen may show it."""
     return for_screen(text).strip() or "(an empty text)"
@@ -193,8 +184,6 @@ def speech_lines(who: str, text: str, width: int = WIDTH) -> list[str]:
 # --- One line on the progress of a conversation.
 
 _BAR = 20
-# Columns that are left of a long name before it is told no longer how much was said.
-_NAME = 24
 
 
 def progress_line(
@@ -226,8 +215,10 @@ def progress_line(
     states = [", ".join([*each, *score]) for each in parts]
     least = [", ".join([brief, *score]), brief]
     which = f", trial {one_line(trial)}: " if trial else ": "
-    names = one_line(agent), shorten_text(one_line(agent), _NAME, mark="…")
+    # A long name gives way before the line loses how much was said.
+    names = one_line(agent), shorten_text(one_line(agent), 24, mark="…")
     heads = [at_span(name, one_line(span_label)) + which for name in names]
+    # First the bar goes, then words, then the end of a long name, and the score last.
     choices = [head + state for group in ([bar + states[0], *states], least) for head in heads for state in group]
     fitting = [line for line in choices if columns_of(line) <= width]
     return fitting[0] if fitting else clip_text(choices[-1], width)

@@ -24,14 +24,14 @@ from pytest_ltm._results.text import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pytest_ltm._journal.cost import Bar, Forecast, Price
+    from pytest_ltm._results.table import Style
 
 
 MOST_LINES = 24
 SPEAKS, WAITS = "#", "-"
-_LABEL = 26
 
 
 def gantt_lines(bars: Sequence[Bar], tokens: int, width: int) -> list[str]:
@@ -44,35 +44,28 @@ def gantt_lines(bars: Sequence[Bar], tokens: int, width: int) -> list[str]:
         sorted(bars, key=lambda bar: bar.start),
         lambda bar: f"{bar.scenario}/{bar.example}" if several else bar.scenario,
     )
-    label = min(_LABEL, max(map(len, rows), default=0))
+    label = min(26, max(map(len, rows), default=0))
     room = max(width - label - 1, 10)
-    heads = [pad_right(clip_text(name, label), label) for name in rows]
-    lines = [
-        f"{head} {_gantt_line(own, tokens, room)}".rstrip() for head, own in zip(heads, rows.values(), strict=True)
-    ]
+
+    def cell_of(position: int) -> int:
+        return min(position * room // max(tokens, 1), room - 1)
+
+    lines = []
+    for name, own in rows.items():
+        cells = [" "] * room
+        # Waits first: where one example waits and another speaks, the cell shows speech.
+        for bar in own:
+            first, last = cell_of(bar.start), cell_of(max(bar.end - 1, bar.start))
+            cells[first : last + 1] = [WAITS] * (last + 1 - first)
+        for position in (position for bar in own for position in bar.speaks):
+            cells[cell_of(position)] = SPEAKS
+        lines.append(f"{pad_right(clip_text(name, label), label)} {''.join(cells)}".rstrip())
     more = len(lines) - MOST_LINES
     rest = [f"… and {pluralize(more, 'more scenario')}"] * (more > 0)
     end = f"{short_count(tokens)} tokens"
     start = pad_right("0", room // 2) + short_count(tokens // 2)
     line = pad_right(start, room - len(end)) + end if room > len(end) + len(start) else pad_left(end, room)
     return [*lines[:MOST_LINES], *rest, " " * (label + 1) + line]
-
-
-def _gantt_line(bars: Sequence[Bar], tokens: int, room: int) -> str:
-    cells = [" "] * room
-    # Waits first: where one example waits and another speaks, the cell shows speech.
-    for bar in bars:
-        first, last = _cell_of(bar.start, tokens, room), _cell_of(max(bar.end - 1, bar.start), tokens, room)
-        for cell in range(first, last + 1):
-            cells[cell] = WAITS if cells[cell] == " " else cells[cell]
-    for bar in bars:
-        for position in bar.speaks:
-            cells[_cell_of(position, tokens, room)] = SPEAKS
-    return "".join(cells)
-
-
-def _cell_of(position: int, tokens: int, room: int) -> int:
-    return min(position * room // max(tokens, 1), room - 1)
 
 
 MOST_SCHEDULES, MOST_SKIPPED = 3, 5
@@ -106,6 +99,7 @@ class PriceSource:
     def dollars(self, use: TokenUse) -> float | None:
         """Return what it would cost, None where unknown."""
         if self.price is None:
+            # Where nothing is asked nothing is owed, whatever a message costs.
             return 0.0 if self.free or not use.messages else None
         return self.price.cost_of_tokens(use.tokens_in, use.tokens_out)
 
@@ -139,6 +133,7 @@ class _Column:
 
     @property
     def seconds(self) -> float:
+        # One message after another: nobody can be asked before the reply to what came before.
         waited = self.whole.simulated_seconds if self.waits else 0.0
         asked = self.whole.agent_use + self.whole.judge + self.user_use
         return waited + self.latency * asked.messages
@@ -188,6 +183,7 @@ def forecast_lines(
     notes = [line for note in texts for line in wrap_text(one_line(note), width, "  ")]
     lines: list[str] = []
     spans = group_by([each for each in forecasts if each.schedule.examples > 1], lambda each: each.span_label)
+    # All agents at a span have the same schedule, so the first of them stands for all.
     for each, *_ in list(spans.values())[:MOST_SCHEDULES]:
         many, shown = each.conversations, each.schedule
         which = f"one of {many} conversations" if many > 1 else "one conversation"
@@ -197,52 +193,57 @@ def forecast_lines(
 
 
 def _forecast_rows(columns: Sequence[_Column]) -> list[TableRow]:
-    def row(label: str, text: Callable[[_Column], str], *, above: bool = False) -> TableRow:
-        return TableRow(label=label, cells=tuple((text(column), "") for column in columns), above=above)
+    def row(
+        label: str, text: Callable[[_Column], str], *, above: bool = False, shown: Iterable[object] = (True,)
+    ) -> list[TableRow]:
+        """Return the row, where any column has something to show in it."""
+        cells: tuple[tuple[str, Style], ...] = tuple((text(column), "") for column in columns)
+        return [TableRow(label=label, cells=cells, above=above)] * any(shown)
 
-    def usd(column: _Column, use: TokenUse) -> str:
-        return _money_text(column.priced.dollars(use))
+    def count(label: str, number: Callable[[Forecast], int], *, above: bool = False) -> list[TableRow]:
+        return row(label, lambda column: short_count(number(column.whole)), above=above)
 
-    def filler(column: _Column) -> str:
-        tokens = column.whole.tokens
-        return f"{100 * column.whole.filler_tokens / tokens:.0f}%" if tokens else NOTHING
+    def usd(label: str, use: Callable[[Forecast], TokenUse], *, above: bool = False) -> list[TableRow]:
+        return row(label, lambda column: _money_text(column.priced.dollars(use(column.whole))), above=above)
 
-    def cached(column: _Column) -> str:
-        use = column.whole.agent_use
-        return f"{100 * use.cached / use.tokens_in:.0f}%" if use.tokens_in else NOTHING
+    def percent(part: int, whole: int) -> str:
+        return f"{100 * part / whole:.0f}%" if whole else NOTHING
 
-    def least(column: _Column) -> float | None:
-        return column.priced.least(column.whole.agent_use)
+    def least(column: _Column) -> str:
+        dollars = column.priced.least(column.whole.agent_use)
+        return NOTHING if dollars is None else _money_text(dollars)
 
+    uses = [column.whole.agent_use for column in columns]
+    judged, users = [column.whole.judge.messages for column in columns], [c.user_use.messages for c in columns]
     retold = [column.whole.retold for column in columns]
-    rows = [
-        row("conversations", lambda c: short_count(c.whole.conversations)),
-        row("examples", lambda c: short_count(c.whole.examples)),
-        row("messages", lambda c: short_count(c.whole.agent_use.messages)),
-        row("told, not answered", lambda c: short_count(c.whole.told)),
-        *([row("told again, at most", lambda c: short_count(c.whole.retold))] if any(retold) else []),
-        row("tokens said", lambda c: short_count(c.whole.tokens)),
-        row("of which filler", filler),
-        row("tokens in", lambda c: short_count(c.whole.agent_use.tokens_in), above=True),
-        *([row("of which cached, at best", cached)] if any(c.whole.agent_use.cached for c in columns) else []),
-        row("tokens out", lambda c: short_count(c.whole.agent_use.tokens_out)),
-        row("longest gap", lambda c: short_count(c.whole.longest_gap)),
-        row("simulated time", lambda c: span_of_time(c.whole.simulated_seconds)),
-        row("expected time", lambda c: span_of_time(c.seconds)),
-        row("USD: scenarios", lambda c: usd(c, c.whole.scenarios), above=True),
-        row("USD: filler", lambda c: usd(c, c.whole.filler)),
-        row("USD: harness", lambda c: usd(c, c.whole.harness)),
-        row("USD: agent", lambda c: usd(c, c.whole.agent_use)),
+    return [
+        *count("conversations", lambda whole: whole.conversations),
+        *count("examples", lambda whole: whole.examples),
+        *count("messages", lambda whole: whole.agent_use.messages),
+        *count("told, not answered", lambda whole: whole.told),
+        *row("told again, at most", lambda c: short_count(c.whole.retold), shown=retold),
+        *count("tokens said", lambda whole: whole.tokens),
+        *row("of which filler", lambda c: percent(c.whole.filler_tokens, c.whole.tokens)),
+        *count("tokens in", lambda whole: whole.agent_use.tokens_in, above=True),
+        *row(
+            "of which cached, at best",
+            lambda c: percent(c.whole.agent_use.cached, c.whole.agent_use.tokens_in),
+            shown=[use.cached for use in uses],
+        ),
+        *count("tokens out", lambda whole: whole.agent_use.tokens_out),
+        *count("longest gap", lambda whole: whole.longest_gap),
+        *row("simulated time", lambda c: span_of_time(c.whole.simulated_seconds)),
+        *row("expected time", lambda c: span_of_time(c.seconds)),
+        *usd("USD: scenarios", lambda whole: whole.scenarios, above=True),
+        *usd("USD: filler", lambda whole: whole.filler),
+        *usd("USD: harness", lambda whole: whole.harness),
+        *usd("USD: agent", lambda whole: whole.agent_use),
+        *row("best use of cache", least, shown=[least(column) != NOTHING for column in columns]),
+        *row("judge calls", lambda c: short_count(c.whole.judge.messages), above=True, shown=judged),
+        *row("USD: judge", lambda c: _money_text(c.judge.dollars(c.whole.judge)), shown=judged),
+        *row("user calls, at most", lambda c: short_count(c.user_use.messages), above=True, shown=users),
+        *row("USD: user", lambda c: _money_text(c.user_dollars), shown=users),
     ]
-    if any(least(column) is not None for column in columns):
-        rows.append(row("best use of cache", lambda c: NOTHING if least(c) is None else _money_text(least(c))))
-    if any(column.whole.judge.messages for column in columns):
-        rows.append(row("judge calls", lambda c: short_count(c.whole.judge.messages), above=True))
-        rows.append(row("USD: judge", lambda c: _money_text(c.judge.dollars(c.whole.judge))))
-    if any(column.user_use.messages for column in columns):
-        rows.append(row("user calls, at most", lambda c: short_count(c.user_use.messages), above=True))
-        rows.append(row("USD: user", lambda c: _money_text(c.user_dollars)))
-    return rows
 
 
 def _money_text(dollars: float | None) -> str:
@@ -275,6 +276,7 @@ def _forecast_notes(
     notes += [f"{one.whole.agent}: {RETOLD}" for one in columns if one.whole.retold]
     if cut := sum(column.whole.cut_short for column in columns):
         notes.append(f"{pluralize(cut, 'example')} {CUT_SHORT}")
+    # One reason, such as an agent that cannot be reset, is often that of hundreds of examples.
     skipped = dict.fromkeys(why for column in columns for why in column.whole.unplayed)
     return notes + first_and_rest([f"not played: {why}" for why in skipped], MOST_SKIPPED)
 
@@ -293,6 +295,7 @@ def _token_use(use: TokenUse) -> str:
 
 def _total_sentence(columns: Sequence[_Column], before: Sequence[_Before], latency: float) -> str:
     """Return the whole bill; messages and tokens are the agents' alone."""
+    # None is kept: what is known without it is a lower bound, and is called one.
     costs = [column.priced.dollars(column.whole.agent_use) for column in columns]
     costs += [column.judge.dollars(column.whole.judge) for column in columns]
     costs += [column.user_dollars for column in columns]

@@ -23,7 +23,7 @@ from pytest_ltm._storage.locks import lock_holder
 from pytest_ltm.reporting.summary import FORMAT, summary_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
     from datetime import datetime
     from pathlib import Path
 
@@ -116,9 +116,6 @@ class Past(Struct, frozen=True, kw_only=True):
         return tuple(sorted(lengths, key=lambda label: (lengths[label], label)))
 
 
-_OF_A_RUN = (FILE, SUMMARY, "*/results.json", "*/journal.jsonl")
-
-
 def run_folders(folder: Path) -> list[Path]:
     """Return the runs that a folder means, newest first: those of a project or of its `.ltm`, or the run that it is."""
     for within in (folder / "runs", folder / ".ltm" / "runs"):
@@ -131,7 +128,7 @@ def run_folders(folder: Path) -> list[Path]:
 
 def _is_run(folder: Path) -> bool:
     try:
-        return any(path for name in _OF_A_RUN for path in folder.glob(name))
+        return any(path for name in (FILE, SUMMARY, "*/results.json", "*/journal.jsonl") for path in folder.glob(name))
     except OSError:
         return False
 
@@ -149,6 +146,7 @@ def read_past(path: Path) -> Past:
                 RunResult(run_id=path.name, conversations=tuple(each.result for each in held)), complete=False
             )
             begun = bool(held) or any(path.glob("*/journal.jsonl"))
+            # A process that was killed holds no lock, which is how its run is told from one that goes on.
             state: State = "interrupted" if begun else "damaged" if notices else "empty"
             return Past(
                 name=path.name,
@@ -208,11 +206,8 @@ class _Bounds(Struct):
 
     def __post_init__(self) -> None:
         # Anybody may have edited the file, and a chart of 200 % would hide the mistake.
-        if not 0 <= self.low <= self.high <= self.full + _ROUNDING or not self.full:
+        if not 0 <= self.low <= self.high <= self.full + 1e-6 or not self.full:
             raise ValueError(f"no total can be {self.low!r} to {self.high!r} of {self.full!r}")
-
-
-_ROUNDING = 1e-6
 
 
 class _Result(Struct):
@@ -258,9 +253,6 @@ class _Format(Struct):
     format: str = ""
 
 
-_INFRASTRUCTURE = frozenset({"agent", "evaluator", "judge", "user", "not reached"})
-
-
 def _read_summary(path: Path) -> _Summary | None:
     """Return the summary of a run, None where it has none; LtmError if it cannot be read."""
     try:
@@ -277,40 +269,33 @@ def _read_summary(path: Path) -> _Summary | None:
         raise LtmError(f"{SUMMARY}: {error}") from error
 
 
+_OF_A_ROW = ("scenario", "example", "trial", "score")
+
+
 def _make_standings(summary: _Summary, *, complete: bool = True) -> tuple[HistoricalScore, ...]:
     places = group_by(summary.conversations, lambda held: (held.agent, held.span_label))
-    return tuple(
-        _make_standing(one, places.get((one.agent, one.span_label), []), complete=complete) for one in summary.results
-    )
+    standings = []
+    for one in summary.results:
+        held = places.get((one.agent, one.span_label), [])
+        rows = [row for conversation in held for row in conversation.examples]
+        low, high, full = (one.bounds.low, one.bounds.high, one.bounds.full) if one.bounds else (None, None, 0)
+        standing = HistoricalScore(
+            **{name: getattr(one, name) for name in ("agent", "span_label", "span", "cost_usd")},
+            low=low,
+            high=high,
+            full=full,
+            plan=plan_of(each.plan_fingerprint for each in held),
+            own=not any(each.agent_spec.partition(":")[0] in CONTROLS | YARDSTICKS for each in held),
+            complete=complete and all(each.ended == "complete" for each in held),
+            lost=sum(row.cause in {"agent", "evaluator", "judge", "user", "not reached"} for row in rows),
+            rows=tuple(
+                ScoredRow(span_label=one.span_label, **{name: getattr(row, name) for name in _OF_A_ROW}) for row in rows
+            ),
+        )
+        standings.append(standing)
+    return tuple(standings)
 
 
 def plan_of(fingerprints: Iterable[str]) -> str:
     """Return what stands for the plans of several conversations, in whatever order."""
-    return hashlib.sha256(json.dumps(sorted(fingerprints)).encode()).hexdigest()[:_SHORT]
-
-
-_SHORT = 12
-
-
-def _make_standing(one: _Result, held: Sequence[_Conversation], *, complete: bool) -> HistoricalScore:
-    rows = [row for conversation in held for row in conversation.examples]
-    low, high, full = (one.bounds.low, one.bounds.high, one.bounds.full) if one.bounds else (None, None, 0)
-    return HistoricalScore(
-        agent=one.agent,
-        span_label=one.span_label,
-        span=one.span,
-        low=low,
-        high=high,
-        full=full,
-        plan=plan_of(each.plan_fingerprint for each in held),
-        own=not any(each.agent_spec.partition(":")[0] in CONTROLS | YARDSTICKS for each in held),
-        complete=complete and all(each.ended == "complete" for each in held),
-        cost_usd=one.cost_usd,
-        lost=sum(row.cause in _INFRASTRUCTURE for row in rows),
-        rows=tuple(
-            ScoredRow(
-                scenario=row.scenario, example=row.example, span_label=one.span_label, trial=row.trial, score=row.score
-            )
-            for row in rows
-        ),
-    )  # fmt: skip
+    return hashlib.sha256(json.dumps(sorted(fingerprints)).encode()).hexdigest()[:12]

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pytest_ltm._journal.result import RunResult
-    from pytest_ltm._results.columns import Column
     from pytest_ltm._results.gate.changes import Changes
     from pytest_ltm._results.gate.gate_rules import Rule
     from pytest_ltm._results.gate.verdict import GateVerdict
@@ -33,8 +32,6 @@ STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 _SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
 # What begins a list, a heading or a rule.
 _LEADING = re.compile(r"^([-+#=]|[0-9]+(?=[.)]))")
-# Columns: Markdown breaks lines by itself.
-_WIDE = 10_000
 
 
 def run_markdown(
@@ -48,7 +45,8 @@ def run_markdown(
 ) -> str:
     """Return a run: its gate's verdict, `sentences` on its agents, totals, what moved, scores, what has none, notes."""
     columns = result_columns(run)
-    parts = [f"## Long-term memory: {_gate_heading(verdict)}", *_gate_section(verdict, rules)]
+    heading, gate = _gate_section(verdict, rules)
+    parts = [f"## Long-term memory: {heading}", *gate]
     if not columns:
         return "\n\n".join([*parts, "No conversation was held."]) + "\n"
     parts += [f"**{markdown_text(sentence)}**" for sentence in (*sentences, *leading_sentences(run))]
@@ -61,13 +59,18 @@ def run_markdown(
         parts += _changes_section(changes)
     said = [*(sentence for column in columns for sentence in scoreless_sentence(column)), *span_sentences(run), *notes]
     parts += _bullet_list(said)
-    parts.append(_folded_section("Mean score of each scenario", _scenarios_table(columns, run.suite)))
+    names = sorted({name for column in columns for name in column.cells})
+    means = [[name, *(column.cell_text(name) for column in columns)] for name in names]
+    guessed = any(column.scenarios_at_guessing_level for column in columns)
+    note = f"\n\n{GUESSED}: no more than guessing earns, without memory." * guessed
+    parts.append(_folded_section("Mean score of each scenario", markdown_table([run.suite, *labels], means) + note))
     for one in agent_metrics(run):
         *rows, whole = one.rows()
         table = markdown_table(["", "examples", *one.names], [*rows, *[whole] * (len(rows) > 1)])
         table = "\n\n".join([table, *_bullet_list(one.sentences)])
         parts.append(_folded_section(f"Metrics beside the score: {markdown_text(one.label)}", table))
-    parts += _bullet_list([line.removeprefix("* ").strip() for line in missing_lines(run, _WIDE)])
+    # Wider than any line, as Markdown breaks lines by itself.
+    parts += _bullet_list([line.removeprefix("* ").strip() for line in missing_lines(run, 10_000)])
     parts += _bullet_list([*run.notices, *precheck_sentences(run)])
     parts += [f"Trust: {markdown_text(run.trust)}."] * bool(run.trust)
     if run.folder:
@@ -77,8 +80,8 @@ def run_markdown(
 
 def comparison_markdown(run: RunResult, changes: Changes, verdict: GateVerdict | None) -> str:
     """Return what moved against another run, and the verdict if there are rules."""
-    heading = f"## {markdown_text(changes.after)}" + (f": {_gate_heading(verdict)}" if verdict else "")
-    parts = [heading, *_gate_section(verdict, ()), *_changes_section(changes)]
+    heading, gate = _gate_section(verdict, ())
+    parts = [f"## {markdown_text(changes.after)}" + f": {heading}" * bool(verdict), *gate, *_changes_section(changes)]
     return "\n\n".join([*parts, *_bullet_list(span_sentences(run))]) + "\n"
 
 
@@ -102,20 +105,17 @@ def markdown_text(words: str) -> str:
     return _SPECIAL.sub(r"\\\1", plain)
 
 
-def _gate_heading(verdict: GateVerdict | None) -> str:
+def _gate_section(verdict: GateVerdict | None, rules: Sequence[Rule]) -> tuple[str, list[str]]:
+    """Return what the gate said in a few words, for a heading, and in full."""
     if verdict is None:
-        return "no gate"
-    words = change_report.verdict_line(verdict).removeprefix("gate: ")
-    return {"passed": "passed", "unmeasurable": "could not be measured"}.get(verdict.state, words.partition(":")[0])
-
-
-def _gate_section(verdict: GateVerdict | None, rules: Sequence[Rule]) -> list[str]:
-    if verdict is None:
-        return []
-    parts = [f"**{markdown_text(change_report.verdict_line(verdict))}**"]
+        return "no gate", []
+    line = change_report.verdict_line(verdict)
+    known = {"passed": "passed", "unmeasurable": "could not be measured"}
+    parts = [f"**{markdown_text(line)}**"]
     parts += _bullet_list(first_and_rest(change_report.verdict_details(verdict), change_report.MOST_LISTED))
     must = _bullet_list([f"{rule.text}: {rule.sentence}" for rule in rules])
-    return parts + [_folded_section("Rules", body) for body in must]
+    parts += [_folded_section("Rules", body) for body in must]
+    return known.get(verdict.state, line.removeprefix("gate: ").partition(":")[0]), parts
 
 
 def _changes_section(changes: Changes) -> list[str]:
@@ -136,15 +136,6 @@ def _changes_section(changes: Changes) -> list[str]:
         table,
         *_bullet_list(change_report.comparison_sentences(changes)),
     ]
-
-
-def _scenarios_table(columns: Sequence[Column], suite: str) -> str:
-    names = sorted({name for column in columns for name in column.cells})
-    rows = [[name, *(column.cell_text(name) for column in columns)] for name in names]
-    note = f"\n\n{GUESSED}: no more than guessing earns, without memory." * any(
-        column.scenarios_at_guessing_level for column in columns
-    )
-    return markdown_table([suite, *(column.label for column in columns)], rows) + note
 
 
 def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

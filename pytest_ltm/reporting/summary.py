@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pytest_ltm._journal.result import ConversationResult, RunResult, ScenarioResult
-    from pytest_ltm._results.columns import ScenarioCell
     from pytest_ltm._results.run_loading import LoadedRun
 
 
@@ -76,7 +75,16 @@ def summary_json(
             {
                 **fields_of(column, "agent", "span_label", "span"),
                 **figures_json(column),
-                "scenarios": {name: _cell(cell) for name, cell in column.cells.items()},
+                "scenarios": {
+                    name: {
+                        "mean": cell.mean,
+                        "scored": len(cell.scores),
+                        "examples": cell.examples,
+                        **({"floor": cell.floor} if cell.floor else {}),
+                        **({} if cell.upper is None else {"upper": cell.upper}),
+                    }
+                    for name, cell in column.cells.items()
+                },
                 "metrics": metrics_json(run, column.agent, column.span_label),
             }
             for column in result_columns(run)
@@ -147,12 +155,6 @@ def refresh_summary(run: LoadedRun) -> None:
         write_verdicts(run.path, run.result)
 
 
-def _cell(scenario: ScenarioCell) -> dict[str, Any]:
-    optional = {"floor": scenario.floor or None, "upper": scenario.upper}
-    known = {name: value for name, value in optional.items() if value is not None}
-    return {"mean": scenario.mean, "scored": len(scenario.scores), "examples": scenario.examples, **known}
-
-
 def _estimated_flag(estimated: object) -> dict[str, Any]:
     return {"estimated": True} if estimated else {}
 
@@ -192,6 +194,7 @@ def summary_schema() -> dict[str, Any]:
     """Return the JSON Schema of `summary.json`: what the file has, with the figures of columns as they are now."""
     schema: dict[str, Any] = json.loads(SCHEMA.read_text("utf-8"))
     result = schema["$defs"]["result"]
+    # Figures are declared once, in code: a schema written by hand would soon lack some.
     own = {name: result["properties"][name] for name in ("agent", "span_label", "span", "scenarios", "metrics")}
     figures, required = figures_schema()
     result["properties"] = {**own, **figures}

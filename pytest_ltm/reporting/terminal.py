@@ -28,8 +28,8 @@ from pytest_ltm.reporting.agent_sentences import AgentAtSpan, agents_under_test,
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pytest_ltm._engine.verdict_changes import Move, Rescored
-    from pytest_ltm._journal.result import Automatic, RunResult, ScenarioResult
+    from pytest_ltm._engine.verdict_changes import Rescored
+    from pytest_ltm._journal.result import RunResult, ScenarioResult
     from pytest_ltm._model.transcript import Count
     from pytest_ltm._results.columns import Column
     from pytest_ltm._results.figures import Report
@@ -38,8 +38,9 @@ if TYPE_CHECKING:
 
 # How many reasons are listed; all are in the result files.
 MOST_REASONS = 8
-_NAMES = 4
 _PLACES = 2
+_FURTHER = "and {:,} more"
+# A provider's error may bring its whole web page along.
 _REASON = 200
 # By cause; `{s}` stands where several have an s.
 _KINDS = {
@@ -78,8 +79,12 @@ def _reason_lines(rows: Sequence[ScenarioResult], head: str, width: int) -> list
     groups = _by_reason(rows)
     lines = wrap_text(head, width, "  ") if groups else []
     for group in groups[:MOST_REASONS]:
+        places = group_by(group, lambda row: one_line(at_span(row.agent, row.span_label)))
+        names = {place: list(dict.fromkeys(one_line(row.scenario) for row in of)) for place, of in places.items()}
+        parts = [f"{place}: {', '.join(first_and_rest(of, 4, _FURTHER))}" for place, of in names.items()]
+        where = "; ".join(first_and_rest(parts, _PLACES, _FURTHER))
         why = _why_unscored(group[0], s="s" * (len(group) > 1))
-        lines += wrap_text(f"  {len(group):,} {why} ({_where_missing(group)})", width, "      ")
+        lines += wrap_text(f"  {len(group):,} {why} ({where})", width, "      ")
     more = len(groups) - MOST_REASONS
     return lines + [f"  … and {pluralize(more, 'more reason')}, in the results files"] * (more > 0)
 
@@ -111,33 +116,24 @@ def _why_unscored(row: ScenarioResult, s: str = "") -> str:
     return f"{kind}: {shorten_text(one_line(row.reason), _REASON)}" if row.reason else kind
 
 
-def _where_missing(rows: Sequence[ScenarioResult]) -> str:
-    places = group_by(rows, lambda row: one_line(at_span(row.agent, row.span_label)))
-    names = {place: list(dict.fromkeys(one_line(row.scenario) for row in of)) for place, of in places.items()}
-    more = "and {:,} more"
-    parts = [f"{place}: {', '.join(first_and_rest(of, _NAMES, more))}" for place, of in names.items()]
-    return "; ".join(first_and_rest(parts, _PLACES, more))
-
-
 def failing_lines(run: RunResult, width: int) -> list[str]:
     """Return a line for each scenario that failed: `colours 0/3 at 32k: does not name 'ochre'`."""
     several = len({row.agent for row in run.scenarios}) > 1
-    by_name = group_by([row for row in run.scenarios if row.scored], lambda row: row.scenario)
-    return [clip_text(line, width) for name in sorted(by_name) for line in _failing_line(name, by_name[name], several)]
-
-
-def _failing_line(name: str, rows: Sequence[ScenarioResult], several: bool) -> list[str]:
-    """Return the line of a scenario, none if all of it passed; `several`: the run has several agents."""
-    places = group_by(rows, lambda row: (span_place(row.span_label) + f" ({row.agent})" * several).strip())
-    failed = {place: [row for row in of if row.outcome == "failed"] for place, of in places.items()}
-    parts = [
-        f"{len(places[place]) - len(of)}/{len(places[place])} {one_line(place)}".rstrip()
-        for place, of in failed.items()
-        if of
-    ]
-    why = next((row.reason for of in failed.values() for row in of), "")
-    none = ", ".join(first_and_rest(parts, _PLACES, "and {:,} more"))
-    return [f"{one_line(name)} {none}: {one_line(why)}"] * bool(parts)
+    lines = []
+    for name, rows in sorted(group_by([row for row in run.scenarios if row.scored], lambda row: row.scenario).items()):
+        places = group_by(rows, lambda row: (span_place(row.span_label) + f" ({row.agent})" * several).strip())
+        failed = {place: [row for row in of if row.outcome == "failed"] for place, of in places.items()}
+        parts = [
+            f"{len(places[place]) - len(of)}/{len(places[place])} {one_line(place)}".rstrip()
+            for place, of in failed.items()
+            if of
+        ]
+        if parts:
+            # One reason stands for all: the line is a place to begin, the failure texts are above it.
+            why = next(row.reason for of in failed.values() for row in of)
+            passed = ", ".join(first_and_rest(parts, _PLACES, _FURTHER))
+            lines.append(clip_text(f"{one_line(name)} {passed}: {one_line(why)}", width))
+    return lines
 
 
 # Narrower terminals get lines of this width.
@@ -159,30 +155,66 @@ def summary_lines(run: RunResult, *, width: int, verbosity: int, color: bool) ->
         known = [part for line in lines for part in wrap_text(line, width, "  ")]
         return known + [line for note in _conversation_notes(run) for line in _note_lines(note, width)]
     lines = [line for text in leading_sentences(run) for line in [*wrap_text(text, width, "  "), ""]]
-    table = _results_table(columns, verbosity, run.suite)
-    folded: list[Column] = []
-    # Several tables below each other are hard to compare; the agents under test are what the reader looks for.
-    if verbosity == 0 and not fits_width(table, width):
-        shown, folded = _ordered_columns(columns)
-        table = _results_table(shown, verbosity, run.suite)
-    lines += [*wrap_text(_table_caption(columns), width), "", *render_table(table, width, color=color), ""]
-    lines += wrap_text(_folded_controls(folded), width, "  ") if folded else []
-    lines += [line for text in _scoreless_sentences(columns) for line in wrap_text(text, width, "  ")]
-    lines += [paint_text(line, "dim", color=color) for line in _spread_note(run, columns, width)]
-    for sentence in span_sentences(run):
-        lines += wrap_text(sentence, width, "  ")
+    lines += _table_lines(columns, run.suite, width, verbosity=verbosity, color=color)
+    spread = ""
+    if any(column.spread for column in columns):
+        spread = f"spread: standard deviation of the total, over {DRAWS:,} draws of one example each"
+    elif any(column.out_of for column in columns):
+        # Where figures are measured, the examples are the questions of a data set: there are no others to ask for.
+        way_out = "" if agent_metrics(run) else " (--ltm-examples=3 would tell)"
+        spread = f"spread of the total: unknown with one example each{way_out}"
+    lines += [paint_text(line, "dim", color=color) for line in wrap_text(spread, width) if spread]
+    lines += [line for sentence in span_sentences(run) for line in wrap_text(sentence, width, "  ")]
     lines += [*metric_lines(run, width, color=color), *missing_lines(run, width), *open_lines(run, width)]
     amended = sum(column.amended_verdicts for column in columns)
     if amended:
         kept = "the automatic verdicts are kept in the results files"
         lines += wrap_text(f"{pluralize(amended, 'verdict')} amended by hand; {kept}", width)
     lines += [line for note in figure_notes(columns) for line in wrap_text(note, width)]
-    lines += _notice_lines(run, width)
+    notices = [*run.notices, *precheck_sentences(run), *_conversation_notes(run)]
+    lines += [line for text in notices[:MOST_NOTICES] for line in _note_lines(text, width)]
+    more = len(notices) - MOST_NOTICES
+    lines += [f"      … and {pluralize(more, 'more note')}, in the results files"] * (more > 0)
     lines += wrap_text(f"trust: {one_line(run.trust)}", width, "       ") if run.trust else []
     if verbosity > 0:
         heads = {each.name.folder: each.journal for each in run.conversations if each.journal}
         lines += [f"last checksum of {one_line(name)}: {head}" for name, head in heads.items()]
     return lines + [f"run folder: {one_line(run.folder)}"] * bool(run.folder)
+
+
+def _table_lines(columns: Sequence[Column], suite: str, width: int, *, verbosity: int, color: bool) -> list[str]:
+    """Return the caption, the table, the columns it has no room for in one sentence, and what has no score."""
+    counting = _COUNTS.get(frozenset(held.count for column in columns for held in column.conversations), "")
+    caption = {
+        "Mean score of each scenario; full marks = 1.00.": True,
+        f"Memory span: the tokens over which each scenario is stretched{counting}.": any(
+            column.span is not None for column in columns
+        ),
+        "Isolated: each example with a fresh agent.": any(column.span is None for column in columns),
+        f"{GUESSED}: no more than guessing earns, without memory.": any(
+            column.scenarios_at_guessing_level for column in columns
+        ),
+        f"{UNSCORED}: some examples have no score, see below.": any(column.unscored_examples for column in columns),
+    }
+    table = _results_table(columns, verbosity, suite)
+    folded: list[Column] = []
+    # Several tables below each other are hard to compare; the agents under test are what the reader looks for.
+    if verbosity == 0 and not fits_width(table, width):
+        shown, folded = _ordered_columns(columns)
+        table = _results_table(shown, verbosity, suite)
+    lines = wrap_text(" ".join(text for text, holds in caption.items() if holds), width)
+    lines += ["", *render_table(table, width, color=color), ""]
+    others = [
+        f"{one_line(of[0].name)} {', '.join(f'{column.share} at {one_line(column.span_label)}' for column in of)}"
+        for of in group_by(folded, lambda column: column.agent).values()
+    ]
+    texts = [f"for comparison (-v shows their columns): {'; '.join(others)}"] * bool(others)
+    without = [column for column in columns if column.scenarios_without_score]
+    for names, of in group_by(without, lambda column: column.scenarios_without_score).items():
+        listed = join_words([one_line(name) for name in names])
+        labels = join_words(first_and_rest([one_line(column.label) for column in of], _PLACES, "{:,} more"))
+        texts += [f"no score in {listed}: {labels}"] if len(of) > 1 else scoreless_sentence(of[0])
+    return lines + [line for text in texts for line in wrap_text(text, width, "  ")]
 
 
 def _ordered_columns(columns: Sequence[Column]) -> tuple[list[Column], list[Column]]:
@@ -196,33 +228,12 @@ def _ordered_columns(columns: Sequence[Column]) -> tuple[list[Column], list[Colu
     return sorted(shown, key=lambda column: order.get(column.agent, len(order))), folded
 
 
-def _folded_controls(columns: Sequence[Column]) -> str:
-    """Return what agents of the package and controls earned, beside others, in one sentence."""
-    parts = [
-        f"{one_line(of[0].name)} {', '.join(f'{column.share} at {one_line(column.span_label)}' for column in of)}"
-        for of in group_by(columns, lambda column: column.agent).values()
-    ]
-    return f"for comparison (-v shows their columns): {'; '.join(parts)}"
-
-
-def _scoreless_sentences(columns: Sequence[Column]) -> list[str]:
-    """Return a sentence for each group of columns in which the same scenarios have no score."""
-    same = group_by(
-        [column for column in columns if column.scenarios_without_score], lambda column: column.scenarios_without_score
-    )
-    return [
-        scoreless_sentence(of[0])[0]
-        if len(of) == 1
-        else f"no score in {join_words([one_line(name) for name in names])}: "
-        + join_words(first_and_rest([one_line(column.label) for column in of], _PLACES, "{:,} more"))
-        for names, of in same.items()
-    ]
-
-
 def _quiet_line(column: Column) -> str:
     parts = ["nothing has a score"]
     if column.out_of:
-        parts = [f"total {column.total_with_spread}", *without_memory(column), f"accuracy {column.share}"]
+        # What guessing would earn is worth a word only where it earns anything.
+        guessing = [f"{column.floor:.2f} without memory"] * bool(column.floor)
+        parts = [f"total {column.total_with_spread}", *guessing, f"accuracy {column.share}"]
         if together := column.sum_of("asked_together"):
             parts.append(f"{pluralize(together, 'question')} in one talk")
     parts += [f"{column.amended_verdicts:,} amended by hand"] * bool(column.amended_verdicts)
@@ -247,23 +258,14 @@ def scoreless_sentence(column: Column) -> list[str]:
     return [f"{one_line(column.label)}: no score in {names}"] * bool(names)
 
 
-def _table_caption(columns: Sequence[Column]) -> str:
-    sentences = ["Mean score of each scenario; full marks = 1.00."]
-    if any(column.span is not None for column in columns):
-        counting = _COUNTS.get(frozenset(held.count for column in columns for held in column.conversations), "")
-        sentences.append(f"Memory span: the tokens over which each scenario is stretched{counting}.")
-    if any(column.span is None for column in columns):
-        sentences.append("Isolated: each example with a fresh agent.")
-    if any(column.scenarios_at_guessing_level for column in columns):
-        sentences.append(f"{GUESSED}: no more than guessing earns, without memory.")
-    if any(column.unscored_examples for column in columns):
-        sentences.append(f"{UNSCORED}: some examples have no score, see below.")
-    return " ".join(sentences)
-
-
 def _results_table(columns: Sequence[Column], verbosity: int, suite: str) -> TextTable:
+    def score_cell(column: Column, name: str) -> tuple[str, Style]:
+        mean = column.cells[name].mean if name in column.cells else None
+        style: Style = "dim" if mean is None else "good" if mean >= FULL_MARKS else "part" if mean > 0 else "bad"
+        return column.cell_text(name), style
+
     names = sorted({name for column in columns for name in column.cells})
-    rows = [TableRow(label=name, cells=tuple(_score_cell(column, name) for column in columns)) for name in names]
+    rows = [TableRow(label=name, cells=tuple(score_cell(column, name) for column in columns)) for name in names]
     rows += _total_rows(columns, verbosity)
     # Marks hang out to the right: digits stay below each other.
     room = max(len(_number_marks(text)) for row in rows for text, _ in row.cells)  # for marks, behind every number
@@ -284,17 +286,6 @@ def _number_marks(text: str) -> str:
     return text[len(text.rstrip(GUESSED + UNSCORED + HAMPERED)) :]
 
 
-def without_memory(column: Column) -> list[str]:
-    """Return what guessing would earn, where any scenario says that it earns something."""
-    return [f"{column.floor:.2f} without memory"] * bool(column.floor)
-
-
-def _score_cell(column: Column, name: str) -> tuple[str, Style]:
-    mean = column.cells[name].mean if name in column.cells else None
-    style: Style = "dim" if mean is None else "good" if mean >= FULL_MARKS else "part" if mean > 0 else "bad"
-    return column.cell_text(name), style
-
-
 def _total_rows(columns: Sequence[Column], verbosity: int) -> list[TableRow]:
     """Return the rows below the scenarios: the total, and the figures that any column has."""
     # One maximum for all stands in the label, so that the cells stay narrow.
@@ -312,24 +303,6 @@ def _total_rows(columns: Sequence[Column], verbosity: int) -> list[TableRow]:
             cells: tuple[tuple[str, Style], ...] = tuple((text, "") for text in figure.cells(columns))
             rows.append(TableRow(label=figure.heading(columns), cells=cells, above=section is EFFORTS and not number))
     return rows
-
-
-def _spread_note(run: RunResult, columns: Sequence[Column], width: int) -> list[str]:
-    if any(column.spread for column in columns):
-        return wrap_text(f"spread: standard deviation of the total, over {DRAWS:,} draws of one example each", width)
-    if any(column.out_of for column in columns):
-        # Where figures are measured, the examples are the questions of a data set: there are no others to ask for.
-        way_out = "" if agent_metrics(run) else " (--ltm-examples=3 would tell)"
-        return wrap_text(f"spread of the total: unknown with one example each{way_out}", width)
-    return []
-
-
-def _notice_lines(run: RunResult, width: int) -> list[str]:
-    """Return the notes, the first of them in full."""
-    notices = [*run.notices, *precheck_sentences(run), *_conversation_notes(run)]
-    lines = [line for text in notices[:MOST_NOTICES] for line in _note_lines(text, width)]
-    more = len(notices) - MOST_NOTICES
-    return lines + [f"      … and {pluralize(more, 'more note')}, in the results files"] * (more > 0)
 
 
 def _note_lines(text: str, width: int) -> list[str]:
@@ -384,9 +357,6 @@ def _side_usage(run: RunResult, side: str) -> str:
 
 # --- The outcome of scoring a run again, as lines.
 
-# How many verdicts are listed; all are in `summary.json`.
-MOST_VERDICTS = 60
-
 
 def rescored_lines(rescored: Rescored, width: int) -> list[str]:
     """Return the counts, then a line for each verdict that moved or was kept."""
@@ -406,17 +376,12 @@ def rescored_sentence(rescored: Rescored) -> str:
 
 def rescored_details(rescored: Rescored) -> list[str]:
     """Return a sentence for each verdict that moved or was kept."""
-    texts = [move_sentence(move) for move in rescored.moves]
+    texts = []
+    for move in rescored.moves:
+        place = f"{move.agent}-{move.span_label}-{move.trial} {move.scenario}/{move.example}"
+        before, after = (verdict_text(each, f"{each.outcome}, no score") for each in (move.before, move.after))
+        amended = " (amended by hand: the amendment counts)" if move.amended else ""
+        texts.append(one_line(f"{place}: {before} -> {after}{amended}: {move.why}"))
     texts += [f"{name}: kept: {one_line(why)}" for name, why in rescored.kept.items()]
-    return first_and_rest(texts, MOST_VERDICTS, "… and {:,} more: see summary.json")
-
-
-def move_sentence(move: Move) -> str:
-    """Return what moved, from what to what, and why."""
-    place = f"{move.agent}-{move.span_label}-{move.trial} {move.scenario}/{move.example}"
-    amended = " (amended by hand: the amendment counts)" if move.amended else ""
-    return one_line(f"{place}: {_verdict_text(move.before)} -> {_verdict_text(move.after)}{amended}: {move.why}")
-
-
-def _verdict_text(given: Automatic) -> str:
-    return verdict_text(given, f"{given.outcome}, no score")
+    # A new rule may move thousands of verdicts.
+    return first_and_rest(texts, 60, "… and {:,} more: see summary.json")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime, timezone
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
@@ -27,14 +26,12 @@ from pytest_ltm._results.text import (
     wrap_text,
 )
 from pytest_ltm._storage.errors import LtmError
-from pytest_ltm._storage.schema import to_record
+from pytest_ltm._storage.schema import fields_of, to_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from pathlib import Path
 
     from pytest_ltm._results.gate.plan_facts import PlanFacts
-    from pytest_ltm._results.statistics.counts import Interval
     from pytest_ltm.reporting.history import HistoricalScore, Past
 
 
@@ -73,11 +70,6 @@ class TrendPoint(Struct, frozen=True, kw_only=True):
         """The first digits of the commit."""
         return one_line(self.commit)[:7]
 
-    @property
-    def interval(self) -> Interval | None:
-        """Where the share lies in other conversations as well."""
-        return self.standing.interval
-
 
 class TrendSegment(NamedTuple):
     """The points of one plan: only these can be compared."""
@@ -109,6 +101,7 @@ class TrendSeries(NamedTuple):
         if line.number == 1 or line.number <= len(self.lines) - MOST_PLANS:
             return ""
         before = self.lines[line.number - 2]
+        # The neighbouring results: they differ least in anything but their plans.
         theirs, ours = (
             [facts for facts in point.facts() if facts.span_label == self.span_label]
             for point in (before.points[-1], line.points[0])
@@ -135,25 +128,20 @@ def of_run(past: Past) -> list[TrendPoint]:
     if past.state == "in progress":
         return []
     commit, branch = (past.source.commit, past.source.branch) if past.source else ("", "")
+
+    def read_facts() -> Sequence[PlanFacts]:
+        try:
+            return side_of_run(past.path).plans
+        except LtmError:
+            return ()
+
+    # Read only where two plans differ: it takes longer than all else that a trend reads of a run.
     return [
         TrendPoint(
-            name=past.name,
-            kind="run",
-            at=past.at,
-            commit=commit,
-            branch=branch,
-            standing=each,
-            facts=partial(_run_facts, past.path),
+            name=past.name, kind="run", at=past.at, commit=commit, branch=branch, standing=each, facts=read_facts
         )
         for each in past.standings
     ]
-
-
-def _run_facts(run: Path) -> Sequence[PlanFacts]:
-    try:
-        return side_of_run(run).plans
-    except LtmError:
-        return ()
 
 
 def series_of(
@@ -171,25 +159,22 @@ def series_of(
     if not agents and any(point.standing.own for point in held):
         held = [point for point in held if point.standing.own]
     places = group_by(sorted(held, key=_point_order), lambda point: (point.standing.agent, point.standing.span_label))
-    ordered = sorted(places, key=lambda place: (natural_sort_key(place[0]), *_span_order(places[place][0].standing)))
-    return tuple(TrendSeries(*place, tuple(_trend_segments(places[place]))) for place in ordered)
 
+    def order(place: tuple[str, str]) -> tuple[Any, ...]:
+        span = places[place][0].standing.span
+        return natural_sort_key(place[0]), span is None, span or 0, natural_sort_key(place[1])
 
-def _trend_segments(points: Sequence[TrendPoint]) -> Iterator[TrendSegment]:
-    plans = group_by(points, lambda point: point.standing.plan).values()
-    for number, held in enumerate(sorted(plans, key=lambda held: _point_order(held[-1])), start=1):
-        yield TrendSegment(number, tuple(held))
-
-
-_LONG_AGO = datetime(1, 1, 1, tzinfo=timezone.utc)
+    trend_serieses = []
+    for place in sorted(places, key=order):
+        plans = group_by(places[place], lambda point: point.standing.plan).values()
+        # The plan of the newest result comes last: a project that goes back to an old plan goes on with its line.
+        numbered = enumerate(sorted(plans, key=lambda points: _point_order(points[-1])), start=1)
+        trend_serieses.append(TrendSeries(*place, tuple(TrendSegment(number, tuple(of)) for number, of in numbered)))
+    return tuple(trend_serieses)
 
 
 def _point_order(point: TrendPoint) -> tuple[Any, ...]:
-    return point.at or _LONG_AGO, point.kind, point.name, point.commit
-
-
-def _span_order(standing: HistoricalScore) -> tuple[Any, ...]:
-    return standing.span is None, standing.span or 0, natural_sort_key(standing.span_label)
+    return point.at or datetime(1, 1, 1, tzinfo=timezone.utc), point.kind, point.name, point.commit
 
 
 # --- In a terminal: time goes down, scores go to the right; each plan has a chart of its own.
@@ -281,8 +266,8 @@ def _score_bar(point: TrendPoint, width: int, signs: Signs) -> str:
         return round(min(max(share, 0.0), 1.0) * (width - 1))
 
     cells = [" "] * width
-    if point.interval:
-        low, high = at(point.interval.low), at(point.interval.high)
+    if interval := point.standing.interval:
+        low, high = at(interval.low), at(interval.high)
         cells[low : high + 1] = [signs.interval] * (high - low + 1)
     cells[at(point.share or 0.0)] = signs.run if point.kind == "run" else signs.baseline
     return "".join(cells)
@@ -290,6 +275,7 @@ def _score_bar(point: TrendPoint, width: int, signs: Signs) -> str:
 
 def draw_sparkline(shares: Sequence[float | None], width: int, signs: Signs) -> str:
     """Return a sign for each of the last shares that fit, the lowest for 0, the highest for full marks."""
+    # A single mark shows no direction, so it is left out.
     top = len(signs.steps) - 1
     known = [share for share in shares if share is not None][-max(width, 1) :]
     return "".join(signs.steps[round(share * top)] for share in known) if len(known) > 1 else ""
@@ -303,17 +289,13 @@ def trend_json(trend_serieses: Sequence[TrendSeries]) -> list[dict[str, Any]]:
             "span_label": series.span_label,
             "points": [
                 {
-                    "name": point.name,
-                    "kind": point.kind,
+                    **fields_of(point, "name", "kind"),
                     "at": point.at and point.at.isoformat(),
                     "commit": point.commit or None,
                     "branch": point.branch or None,
-                    "plan": point.standing.plan,
-                    "low": point.standing.low,
-                    "high": point.standing.high,
-                    "full": point.standing.full,
+                    **fields_of(point.standing, "plan", "low", "high", "full"),
                     "share": point.share,
-                    "interval": None if point.share is None else to_record(point.interval),
+                    "interval": None if point.share is None else to_record(point.standing.interval),
                     "unmeasured": point.standing.unmeasured,
                 }
                 for _, point in series.points

@@ -11,7 +11,7 @@ import io
 import json
 from collections import Counter
 from contextlib import suppress
-from itertools import islice
+from itertools import islice, product
 from math import isclose
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +40,7 @@ from pytest_ltm._storage.schema import parse_record, show_value, to_record
 from pytest_ltm.reporting.summary import VERDICTS_FILE, rewrite_summary, verdicts_csv
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
     from pathlib import Path
 
@@ -72,19 +72,29 @@ def find_discrepancies(run: LoadedRun) -> list[Discrepancy]:
     """Return what does not hold in a run folder, by what `read_run` has read of it."""
     recorded = {each.path: each.recorded for each in run.conversations}
     folders = sorted({path.parent for name in (JOURNAL, RESULTS, "plan.json") for path in run.path.glob(f"*/{name}")})
-    imported = run.result.is_imported
-    result = [
-        each
-        for folder in folders
-        for each in _conversation_discrepancies(folder, recorded.get(folder), imported=imported)
-    ]
-    result += _setting_discrepancies(run)
+    result: list[Discrepancy] = []
+    for folder in folders:
+        result += _conversation_discrepancies(folder, recorded.get(folder), imported=run.result.is_imported)
+    parts = list(run_parts(run.path, [each.path.name for each in run.conversations]))
+    for part in parts:
+        result += _setting_discrepancies(run, part)
     for name in (prechecks.JOURNAL, prechecks.CHECKS):
         result += _damaged_lines(run.path / name)
     # what the known answers say against a judge, and whether that is what its file says
     wrong = [one.why for one in prechecks.judge_prechecks(run.path) if one.verdict == "wrong"]
     result += [Discrepancy(prechecks.FILE, f"the judge misjudged known answers: {why}") for why in wrong]
-    return result + list(_summary_discrepancies(run))
+    # The conversations that the summary lists, found by their places.
+    names = {each.path.name for each in run.conversations}
+    for listed in run.summary.get("conversations", ()) if run.summary else ():
+        name = "~".join(str(listed.get(part)) for part in ("agent", "span_label", "trial"))
+        if not any(one == name or one.startswith(f"{name}~") for one in names):
+            result.append(Discrepancy(SUMMARY, f"it lists the conversation {name}, which is not there"))
+    if run.summary:
+        result += _summary_discrepancies(run, parts)
+    elif (run.path / RUN_FILE).is_file():
+        missing = "it is missing or cannot be read: the run has not come to its end"
+        result.append(Discrepancy(SUMMARY, missing, unfinished=True))
+    return result
 
 
 def read_marked_run(run: Path | LoadedRun) -> LoadedRun:
@@ -199,20 +209,21 @@ def _plan_file_differences(folder: Path, header: events.Header, plan: Plan) -> l
 
 def _definition_discrepancies(folder: Path, plan: Plan) -> list[Discrepancy]:
     known = {f"{one.scenario}/{one.example}": one.definition for one in plan.examples if one.definition is not None}
-    discrepancies: list[tuple[str, str]] = []
-    paths = sorted((folder / "definitions").glob("*/*.def.json"))
+    paths = (folder / "definitions").glob("*/*.def.json")
     there = {f"{path.parent.name}/{path.name.removesuffix('.def.json')}": path for path in paths}
-    for key in sorted(known.keys() | there.keys()):
+    differences: dict[str, str] = {}
+    # They repeat the plan for readers: a run without any is whole, but one that is missing among others was removed.
+    for key in sorted(known.keys() | there.keys()) if there else ():
         if key not in there:
-            discrepancies += [(key, "it is missing")] * bool(there)
+            differences[key] = "it is missing"
         elif key not in known:
-            discrepancies.append((key, "no example of the plan has it"))
+            differences[key] = "no example of the plan has it"
         else:
-            same = False
+            differences[key] = "it is not the definition that was played"
             with suppress(OSError, ValueError, RecursionError):
-                same = parse_record(read_regular(there[key]).decode()) == definition_json(known[key])
-            discrepancies += [(key, "it is not the definition that was played")] * (not same)
-    return [Discrepancy(f"{folder.name}/definitions/{key}.def.json", what) for key, what in discrepancies]
+                if parse_record(read_regular(there[key]).decode()) == definition_json(known[key]):
+                    del differences[key]
+    return [Discrepancy(f"{folder.name}/definitions/{key}.def.json", what) for key, what in differences.items()]
 
 
 def _attempt_differences(path: Path, record: ConversationRecord) -> list[str]:
@@ -307,77 +318,55 @@ _OF_VERDICT = ("score", "upper", "reason", "rule", "evidence")
 # --- the run
 
 
-def _setting_discrepancies(run: LoadedRun) -> Iterator[Discrepancy]:
-    """Yield which settings of the run are not those that its conversations were played with."""
-    for part in run_parts(run.path, [each.path.name for each in run.conversations]):
-        settings = part["run"].get("settings", {})
-        yield from _missing_conversations(run, part["run"])
-        for each in run.conversations:
-            plan, name = each.plan(), each.result.name.planned_name
-            if each.path.name not in part["conversations"] or not plan:
-                continue
-            pairs = {one: (settings.get(one), plan.get(one)) for one in ("seed", "tokenizer", "scoring", "time")}
-            # a plan adds the versions of the judge's questions
-            pairs["judge"] = (settings.get("judge"), str(plan.get("judge")).partition(" (")[0])
-            pairs["trial"] = (name.trial, str(plan.get("trial")))
-            pairs["spans"] = (settings.get("spans", {}).get(name.span), plan.get("span"))
-            pairs["agents"] = (settings.get("agents", {}).get(name.agent), each.result.agent_spec)
-            for one, (recorded, played) in pairs.items():
-                if recorded != played:
-                    what = f"{one} is {show_value(recorded)}, and {each.path.name} was played with {show_value(played)}"
-                    yield Discrepancy(RUN_FILE, what)
+def _setting_discrepancies(run: LoadedRun, part: Mapping[str, Any]) -> Iterator[Discrepancy]:
+    """Yield which settings of a part of the run are not those that its conversations were played with."""
+    settings, options = part["run"].get("settings", {}), part["run"].get("options", {})
+    # A command that chose some did not ask for the others.
+    chosen = part["run"].get("paths") or options.keys() & {"keyword", "markexpr", "deselect", "ltm_shard"}
+    played = {each.result.name.planned_name for each in run.conversations}
+    asked = product(settings.get("agents", {}), settings.get("spans", {}), range(settings.get("trials") or 1))
+    for agent, span, trial in () if chosen else asked:
+        if (name := ConversationName(agent, span, str(trial))) not in played:
+            what = f"it asks for the conversation {name.folder}, which was not played, or was removed"
+            yield Discrepancy(RUN_FILE, what, unfinished=True)
+    for each in run.conversations:
+        plan, name = each.plan(), each.result.name.planned_name
+        if each.path.name not in part["conversations"] or not plan:
+            continue
+        pairs = {one: (settings.get(one), plan.get(one)) for one in ("seed", "tokenizer", "scoring", "time")}
+        # a plan adds the versions of the judge's questions
+        pairs["judge"] = (settings.get("judge"), str(plan.get("judge")).partition(" (")[0])
+        pairs["trial"] = (name.trial, str(plan.get("trial")))
+        pairs["spans"] = (settings.get("spans", {}).get(name.span), plan.get("span"))
+        pairs["agents"] = (settings.get("agents", {}).get(name.agent), each.result.agent_spec)
+        for one, (ours, theirs) in pairs.items():
+            if ours != theirs:
+                what = f"{one} is {show_value(ours)}, and {each.path.name} was played with {show_value(theirs)}"
+                yield Discrepancy(RUN_FILE, what)
 
 
-def _missing_conversations(run: LoadedRun, record: Mapping[str, Any]) -> Iterator[Discrepancy]:
-    """Yield the conversations that a command asked for, unless it chose some, and that are not there."""
-    options, settings = record.get("options", {}), record.get("settings", {})
-    if record.get("paths") or any(name in options for name in ("keyword", "markexpr", "deselect", "ltm_shard")):
-        return
-    there = {each.result.name.planned_name for each in run.conversations}
-    for agent in settings.get("agents", {}):
-        for span in settings.get("spans", {}):
-            for trial in range(settings.get("trials") or 1):
-                if (name := ConversationName(agent, span, str(trial))) not in there:
-                    what = f"it asks for the conversation {name.folder}, which was not played, or was removed"
-                    yield Discrepancy(RUN_FILE, what, unfinished=True)
-
-
-def _summary_discrepancies(run: LoadedRun) -> Iterator[Discrepancy]:
-    names = {each.path.name for each in run.conversations}
-    for listed in run.summary.get("conversations", ()) if run.summary else ():
-        name = "~".join(str(listed.get(part)) for part in ("agent", "span_label", "trial"))
-        if not any(one == name or one.startswith(f"{name}~") for one in names):
-            yield Discrepancy(SUMMARY, f"it lists the conversation {name}, which is not there")
-    if not run.summary:
-        if (run.path / RUN_FILE).is_file():
-            missing = "it is missing or cannot be read: the run has not come to its end"
-            yield Discrepancy(SUMMARY, missing, unfinished=True)
-        return
-    run_id, began = run.summary.get("run_id"), ""
+def _summary_discrepancies(run: LoadedRun, parts: Sequence[Mapping[str, Any]]) -> Iterator[Discrepancy]:
+    """Yield what summary and table of verdicts say that does not follow from results and `run.json`."""
+    summary, run_id, began = run.summary, run.summary.get("run_id"), ""
     with suppress(OSError, ValueError, RecursionError, AttributeError):
         began = str(json.loads(read_regular(run.path / RUN_FILE)).get("run", ""))
     if run_id not in (began or run_id, run.path.resolve().name):  # a copy that was amended has the name of its folder
         yield Discrepancy(SUMMARY, f"it is that of run {run_id}, and {RUN_FILE} began run {began}")
-    yield from _plan_discrepancies(run)
-    now = json.loads(json.dumps(rewrite_summary(run.result, run.summary)))
-    for name in (one for one in ("results", "effective_spans", "conversations", "prechecks") if one in run.summary):
-        texts = list(islice(_value_differences(run.summary[name], now[name], name), _MOST))
+    plan = summary.get("plan")
+    planned = {**(plan if isinstance(plan, dict) else {}), "seed": summary.get("seed")}
+    started = [setting for part in parts for setting in part["run"].get("settings", {}).items()]
+    for name, value in started if (run.path / RUN_FILE).is_file() else ():
+        if name in planned and planned[name] != value:
+            what = f"its {name} is {show_value(planned[name])}, and {RUN_FILE} says {show_value(value)}"
+            yield Discrepancy(SUMMARY, what)
+    now = json.loads(json.dumps(rewrite_summary(run.result, summary)))
+    for name in (one for one in ("results", "effective_spans", "conversations", "prechecks") if one in summary):
+        texts = list(islice(_value_differences(summary[name], now[name], name), _MOST))
         yield from (Discrepancy(SUMMARY, text) for text in texts)
     path = run.path / VERDICTS_FILE
     sides = (read_regular(path), for_file(verdicts_csv(run.result))) if path.is_file() else (b"", b"")
     if sides[0] != sides[1] and _csv_rows(sides[0]) != _csv_rows(sides[1]):
         yield Discrepancy(VERDICTS_FILE, "it does not have the verdicts of the results")
-
-
-def _plan_discrepancies(run: LoadedRun) -> Iterator[Discrepancy]:
-    """Yield what the summary says of how the run was played that its `run.json` does not."""
-    plan = run.summary.get("plan")
-    planned = {**(plan if isinstance(plan, dict) else {}), "seed": run.summary.get("seed")}
-    for part in run_parts(run.path, [each.path.name for each in run.conversations]):
-        for name, began in part["run"].get("settings", {}).items():
-            if (run.path / RUN_FILE).is_file() and name in planned and planned[name] != began:
-                what = f"its {name} is {show_value(planned[name])}, and {RUN_FILE} says {show_value(began)}"
-                yield Discrepancy(SUMMARY, what)
 
 
 def _csv_rows(data: bytes) -> list[list[str]]:
@@ -393,18 +382,18 @@ def _value_differences(said: object, now: object, path: str) -> Iterator[str]:
             yield from _value_differences(said.get(key), now.get(key), f"{path}.{key}")
     elif isinstance(said, list) and isinstance(now, list) and len(said) == len(now):
         # imported runs list their conversations in an order of their own
-        sides = [{_entry_label(one, number): one for number, one in enumerate(side)} for side in (said, now)]
-        for label in sides[1]:
-            yield from _value_differences(sides[0].get(label), sides[1][label], f"{path}[{label}]")
+        def label(entry: object, number: int) -> str:
+            names = ("agent", "span_label", "trial", "nodeid", "ltm_scenario")
+            return " ".join(str(entry[name]) for name in names if isinstance(entry, dict) and name in entry) or str(
+                number
+            )
+
+        before, after = ({label(one, number): one for number, one in enumerate(side)} for side in (said, now))
+        for place, one in after.items():
+            yield from _value_differences(before.get(place), one, f"{path}[{place}]")
     elif not (isinstance(said, float) and isinstance(now, float) and isclose(said, now)):
         # the order in which a mean is summed may change its last digit
         yield f"{path} is {show_value(said)}, and the results say {show_value(now)}"
-
-
-def _entry_label(entry: object, number: int) -> str:
-    names = ("agent", "span_label", "trial", "nodeid", "ltm_scenario")
-    labels = [str(entry[name]) for name in names if name in entry] if isinstance(entry, dict) else []
-    return " ".join(labels) or str(number)
 
 
 def compare_results(recorded: Path, made_again: Path, *, same_version: bool) -> Iterator[Discrepancy]:

@@ -48,36 +48,36 @@ SEALED = "sandbox allow-scripts allow-downloads allow-popups; frame-ancestors 'n
 def runs_page(request: Request) -> Response:
     """List the runs."""
     words = request.query_params.get("find", "").lower().split()
-    newest = newest_first(page_parts.ltm_dir(request))
+    newest = newest_first(request.app.state.ltm_dir)
     pasts = list(map(read_past, newest[:MOST_RUNS]))
-    rows = [row for row in map(_run_row, pasts) if all(word in row["text"] for word in words)]
+    rows = []
+    for past in pasts:
+        path, settings = past.path, dict[str, Any]()
+        with suppress(LtmError):  # merged and imported runs have none
+            settings = dict(read_run_file(path).settings)
+        agents, suite = settings.get("agents"), settings.get("suite")
+        best = max(past.standings, key=lambda each: (each.own, each.span or 0), default=None)
+        costs = [each.cost_usd for each in past.standings if each.cost_usd is not None]
+        row: dict[str, Any] = {
+            "name": past.name,
+            "began": past.at.strftime("%Y-%m-%d %H:%M") if past.at else "",
+            "agents": ", ".join(past.agents or (agents if isinstance(agents, dict) else ())),
+            "suite": suite if isinstance(suite, str) else "",
+            "score": f"{_score_text(best)} {span_place(best.span_label)}" if best and best.share is not None else "",
+            "verdict": past.gate,
+            "cost": f"${format_dollars(sum(costs))}" if costs else "",
+            "state": "running" if past.state == "in progress" else past.state,
+            "has_results": any(path.glob("*/results.json")),
+            "has_journals": any(path.glob("*/journal.jsonl")),
+            "people": len(list_people(path)),
+        }
+        # Whatever a row shows can be looked for, also the state.
+        text = " ".join(map(str, row.values())).lower()
+        rows += [row] * all(word in text for word in words)
     return page_parts.render_template(
         request, "runs.html.j2", title="Runs", runs=rows, find=" ".join(words), more=max(0, len(newest) - MOST_RUNS),
         standings=[] if words else _standings(pasts), people=any(row["people"] for row in rows),
     )  # fmt: skip
-
-
-def _run_row(past: Past) -> dict[str, Any]:
-    path, settings = past.path, dict[str, Any]()
-    with suppress(LtmError):  # merged and imported runs have none
-        settings = dict(read_run_file(path).settings)
-    agents, suite = settings.get("agents"), settings.get("suite")
-    best = max(past.standings, key=lambda each: (each.own, each.span or 0), default=None)
-    costs = [each.cost_usd for each in past.standings if each.cost_usd is not None]
-    row: dict[str, Any] = {
-        "name": past.name,
-        "began": past.at.strftime("%Y-%m-%d %H:%M") if past.at else "",
-        "agents": ", ".join(past.agents or (agents if isinstance(agents, dict) else ())),
-        "suite": suite if isinstance(suite, str) else "",
-        "score": f"{_score_text(best)} {span_place(best.span_label)}" if best and best.share is not None else "",
-        "verdict": past.gate,
-        "cost": f"${format_dollars(sum(costs))}" if costs else "",
-        "state": "running" if past.state == "in progress" else past.state,
-        "has_results": any(path.glob("*/results.json")),
-        "has_journals": any(path.glob("*/journal.jsonl")),
-        "people": len(list_people(path)),
-    }
-    return row | {"text": " ".join(map(str, row.values())).lower()}
 
 
 def _score_text(score: HistoricalScore) -> str:
@@ -89,7 +89,6 @@ def _score_text(score: HistoricalScore) -> str:
 
 # --- What the page opens on: each agent's newest score, its verdict, a line over runs, one sentence.
 
-MOST_AGENTS, MOST_POINTS = 6, 40
 LINE_WIDTH, LINE_HEIGHT = 300, 60
 
 
@@ -99,28 +98,21 @@ def _standings(pasts: Sequence[Past]) -> list[dict[str, Any]]:
     measured = [(past, each) for past in finished for each in past.standings if not each.unmeasured]
     owned = [(past, each) for past, each in measured if each.own] or measured
     by_agent = group_by(owned, lambda pair: pair[1].agent)
-    return [_standing(agent, of) for agent, of in list(by_agent.items())[:MOST_AGENTS]]
-
-
-def _standing(agent: str, of: Sequence[tuple[Past, HistoricalScore]]) -> dict[str, Any]:
-    newest = of[0][0]
-    score = max((each for past, each in of if past is newest), key=lambda each: each.span or 0)
-    line = [(past, each) for past, each in of if each.span_label == score.span_label][:MOST_POINTS][::-1]
-    return {
-        "agent": agent, "place": span_place(score.span_label), "score": _score_text(score), "run": newest.name,
-        "gate": newest.gate, "sentence": _sentence(newest, agent), "marks": _line_marks(line),
-        "width": LINE_WIDTH, "height": LINE_HEIGHT,
-    }  # fmt: skip
-
-
-def _sentence(past: Past, agent: str) -> str:
-    """Return what the run says of an agent; "" where its results cannot be read."""
-    head = f"{one_line(agent)}: "
-    with suppress(LtmError):
-        run = read_run(past.path)
-        said = run_sentences(result_columns(run.result), run.summary.get("comparison"))
-        return next((text.removeprefix(head) for text in said if text.startswith(head)), "")
-    return ""
+    rows = []
+    for agent, of in list(by_agent.items())[:6]:
+        newest, head, sentence = of[0][0], f"{one_line(agent)}: ", ""
+        score = max((each for past, each in of if past is newest), key=lambda each: each.span or 0)
+        line = [(past, each) for past, each in of if each.span_label == score.span_label][:40][::-1]
+        with suppress(LtmError):  # the summary may outlive the results
+            run = read_run(newest.path)
+            said = run_sentences(result_columns(run.result), run.summary.get("comparison"))
+            sentence = next((text.removeprefix(head) for text in said if text.startswith(head)), "")
+        rows.append({
+            "agent": agent, "place": span_place(score.span_label), "score": _score_text(score), "run": newest.name,
+            "gate": newest.gate, "sentence": sentence, "marks": _line_marks(line),
+            "width": LINE_WIDTH, "height": LINE_HEIGHT,
+        })  # fmt: skip
+    return rows
 
 
 def _line_marks(points: Sequence[tuple[Past, HistoricalScore]]) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect, cookie_parser
-from starlette.responses import PlainTextResponse, RedirectResponse
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -34,8 +34,6 @@ _HEADERS = {
 }
 # What stands before the secret in the link.
 ENTRANCE = "/open/"
-# Characters of an address: those of pages name a run or two.
-MOST_ADDRESS = 4_000
 PEOPLE = "/sit/"
 # Addresses that need no secret of the server: those of people have their own.
 OPEN = (PEOPLE, "/static/")
@@ -43,7 +41,6 @@ OPEN = (PEOPLE, "/static/")
 
 MOST_STRANGERS, STRANGER_SECONDS = 64, 30.0
 """Connections that have not shown a secret, at a time, and how long each may take to do so."""
-_REFUSED = 400
 
 
 class Strangers:
@@ -112,59 +109,47 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        answer = self._foreign(scope) or self._unknown(scope)
-        is_known = self._has_cookie(scope)
+        is_known = self._is_secret(cookie_parser(Headers(scope=scope).get("cookie", "")).get(self._cookie, ""))
+        answer = self._foreign(scope)
+        path = scope["path"]
+        if answer is None and path.startswith(ENTRANCE) and self._is_secret(path.removeprefix(ENTRANCE)):
+            answer = RedirectResponse(self._home, 303)
+            answer.set_cookie(self._cookie, self._secret, httponly=True, samesite="lax")
+        elif answer is None and not is_known and not path.startswith(OPEN):
+            answer = PlainTextResponse("Open the link that `ltm serve` printed: this page needs its key.", 403)
 
         async def sent(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)  # the report has a policy of its own
-                if is_known or (scope["path"].startswith(PEOPLE) and message["status"] < _REFUSED):
+                if is_known or (path.startswith(PEOPLE) and message["status"] < 400):
                     self._strangers.admit(scope.get("client"))
             await send(message)
 
         with suppress(ClientDisconnect):  # who leaves gets no answer
             await (self._app if answer is None else answer)(scope, receive, sent)
 
-    def _foreign(self, scope: Scope) -> ASGIApp | None:
+    def _foreign(self, scope: Scope) -> Response | None:
         """Return the answer to what does not come from a page of this server."""
         headers = Headers(scope=scope)
-        if len(scope["path"]) + len(scope.get("query_string", b"")) > MOST_ADDRESS:
+        # In characters: the addresses of pages name a run or two.
+        if len(scope["path"]) + len(scope.get("query_string", b"")) > 4_000:
             return PlainTextResponse("This address is too long.", 414)
         # A foreign name that resolves to this address (DNS rebinding) is another site to a browser.
         if headers.get("host", "").lower() not in self._hosts:
             return PlainTextResponse("This server has another address.", 421)
-        origin = headers.get("origin")
-        own = {f"http://{host}" for host in self._hosts}
         # Browsers name the origin of whatever another site makes them send.
-        if (origin is not None and origin.lower() not in own) or (origin is None and scope["method"] not in _READING):
+        origin, own = headers.get("origin"), {f"http://{host}" for host in self._hosts}
+        if scope["method"] not in {"GET", "HEAD"} if origin is None else origin.lower() not in own:
             return PlainTextResponse("Only the page itself may ask for this.", 403)
-        if not headers.get("content-length", "0").isdecimal() or int(headers.get("content-length", "0")) > MOST_BYTES:
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or int(length) > MOST_BYTES:
             return PlainTextResponse("That is too much to send at once.", 413)
         return None
 
-    def _unknown(self, scope: Scope) -> ASGIApp | None:
-        """Return the answer where the secret is missing, or comes for the first time."""
-        path = scope["path"]
-        if path.startswith(OPEN):
-            return None
-        if path.startswith(ENTRANCE) and self._is_secret(path.removeprefix(ENTRANCE)):
-            answer = RedirectResponse(self._home, 303)
-            answer.set_cookie(self._cookie, self._secret, httponly=True, samesite="lax")
-            return answer
-        if self._has_cookie(scope):
-            return None
-        return PlainTextResponse("Open the link that `ltm serve` printed: this page needs its key.", 403)
-
-    def _has_cookie(self, scope: Scope) -> bool:
-        return self._is_secret(cookie_parser(Headers(scope=scope).get("cookie", "")).get(self._cookie, ""))
-
     def _is_secret(self, text: str) -> bool:
         return hmac.compare_digest(text.encode(), self._secret.encode())
-
-
-_READING = frozenset({"GET", "HEAD"})
 
 
 def form_token(secret: str) -> str:

@@ -23,15 +23,16 @@ from pytest_ltm.web import page_parts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from starlette.requests import Request
 
-    from pytest_ltm.agents._mailbox import Person
+    from pytest_ltm.agents._mailbox import Box, HumanPrompt, Person
 
 
 def _person_of_link(request: Request) -> Person:
     """Return whose link it is; a page that says that it is nobody's otherwise."""
-    person = person_of(newest_first(page_parts.ltm_dir(request)), request.path_params["link"])
+    person = person_of(newest_first(request.app.state.ltm_dir), request.path_params["link"])
     if person is None:
         raise page_parts.PageError(404, "This link does not belong to anybody. Ask for another one.")
     return person
@@ -43,8 +44,7 @@ def sit_page(request: Request) -> Response:
 
 
 def _render_sit(request: Request, person: Person, notice: str) -> Response:
-    box = person.waiting_box()
-    message = None if box is None else box.open()
+    box, message = _open_message(person)
     shown: dict[str, Any] = {
         "title": "Sitting the test", "alone": True, "person": person, "notice": notice, "message": message,
         "state": sitting_state(person), "consent": person.consent,
@@ -52,8 +52,8 @@ def _render_sit(request: Request, person: Person, notice: str) -> Response:
     if person.consent is None:
         return page_parts.render_template(request, "sit_consent.html.j2", **shown)
     if box is None or message is None:
-        over = (person.run / SUMMARY).exists()
-        return page_parts.render_template(request, "sit_waiting.html.j2", **shown, over=over, goes_on=_goes_on(person))
+        over, goes_on = (person.run / SUMMARY).exists(), _is_written(person.run)
+        return page_parts.render_template(request, "sit_waiting.html.j2", **shown, over=over, goes_on=goes_on)
     seen = box.message_state(message)
     if seen.paused is not None:
         return page_parts.render_template(request, "sit_paused.html.j2", **shown)
@@ -63,15 +63,21 @@ def _render_sit(request: Request, person: Person, notice: str) -> Response:
         return page_parts.render_template(request, "sit_told.html.j2", **shown, told=told, read=seen.read, at=at)
     box.show(message)
     return page_parts.render_template(
-        request, "sit_message.html.j2", **shown, earlier=list(box.earlier_exchanges()), goes_on=_goes_on(person),
+        request, "sit_message.html.j2", **shown, earlier=list(box.earlier_exchanges()), goes_on=_is_written(person.run),
         longest=LONGEST_REPLY,
     )  # fmt: skip
 
 
-def _goes_on(person: Person) -> bool:
+def _open_message(person: Person) -> tuple[Box | None, HumanPrompt | None]:
+    """Return the box that waits for a person, and the message in it."""
+    box = person.waiting_box()
+    return box, None if box is None else box.open()
+
+
+def _is_written(run: Path) -> bool:
     """Return whether the run is there to take an answer; it is kept if not."""
     try:
-        return bool(lock_holder(person.run))
+        return bool(lock_holder(run))
     except OSError:  # a disk that cannot be asked must not tell a person to go home
         return True
 
@@ -80,10 +86,9 @@ def sitting_state(person: Person) -> str:
     """Return what changes when there is something else to show."""
     if person.consent is None:
         return "consent"
-    box = person.waiting_box()
-    message = None if box is None else box.open()
+    box, message = _open_message(person)
     if box is None or message is None:
-        return f"{(person.run / SUMMARY).exists()} {_goes_on(person)}"
+        return f"{(person.run / SUMMARY).exists()} {_is_written(person.run)}"
     seen = box.message_state(message)
     return f"{box.folder.parent.name} {message.id} {seen.read} {seen.paused is not None}"
 
@@ -117,8 +122,7 @@ def _carry_out_step(person: Person, what: str, given: Mapping[str, str]) -> str:
     if what == "consent":
         person.record_consent(given.get("nickname", ""))
         return ""
-    box = person.waiting_box()
-    message = None if box is None else box.open()
+    box, message = _open_message(person)
     if box is None or message is None or message.id != given.get("id"):
         return TWICE if what == "answer" else ""
     match what:
@@ -142,32 +146,27 @@ def _carry_out_step(person: Person, what: str, given: Mapping[str, str]) -> str:
 
 def invitations_page(request: Request) -> Response:
     """Show the links of the people of each run, for the organiser of the test."""
-    runs = [(run, list_people(run)) for run in newest_first(page_parts.ltm_dir(request))]
-    told = [
-        {
-            "run": run.name,
-            "goes_on": any(_goes_on(person) for person in result[:1]),
-            "over": (run / SUMMARY).exists(),
-            "people": [_invitation_json(request, person) for person in result],
-        }
-        for run, result in runs
-        if result
-    ]
+    told = []
+    for run in newest_first(request.app.state.ltm_dir):
+        people = []
+        for person in list_people(run):
+            consent = person.consent
+            times = [seconds for box in person.begun_boxes() for seconds in box.times()]
+            people.append(
+                {
+                    "label": person.label,
+                    "link": f"{str(request.base_url).rstrip('/')}/sit/{person.link}",
+                    "nickname": consent.nickname if consent else "",
+                    "agreed": consent is not None,
+                    "waits": person.waiting_box() is not None,
+                    "answered": len(times),
+                    "median": span_of_time(median(times)) if times else "",
+                }
+            )
+        if people:
+            over = (run / SUMMARY).exists()
+            told.append({"run": run.name, "goes_on": _is_written(run), "over": over, "people": people})
     return page_parts.render_template(request, "people.html.j2", title="People", runs=told)
-
-
-def _invitation_json(request: Request, person: Person) -> dict[str, object]:
-    consent = person.consent
-    times = [seconds for box in person.begun_boxes() for seconds in box.times()]
-    return {
-        "label": person.label,
-        "link": f"{str(request.base_url).rstrip('/')}/sit/{person.link}",
-        "nickname": consent.nickname if consent else "",
-        "agreed": consent is not None,
-        "waits": person.waiting_box() is not None,
-        "answered": len(times),
-        "median": span_of_time(median(times)) if times else "",
-    }
 
 
 ROUTES = [

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from pytest_ltm._journal.result import ConversationName
 
 
-_NOT_MEASURED = "could not be measured"
 # Seconds between two looks at the journals.
 EVERY = 0.5
 MOST_RUNS = 20
@@ -58,7 +57,7 @@ def live_page(request: Request) -> Response:
     if named:
         runs = [page_parts.run_folder(request, name) for name in named]
     else:
-        newest = newest_first(page_parts.ltm_dir(request))[:MOST_RUNS]
+        newest = newest_first(request.app.state.ltm_dir)[:MOST_RUNS]
         runs = list(filter(goes_on, newest)) or newest[:1]
     return page_parts.render_template(request, "live.html.j2", title="Live", runs=[path.name for path in runs])
 
@@ -66,8 +65,24 @@ def live_page(request: Request) -> Response:
 async def stream_changes(request: Request) -> Response:
     """Send what changes until all runs are over."""
     runs = [_followed_run(request, name) for name in request.query_params.getlist("run")[:MOST_RUNS]]
-    told = _server_events(request, runs, request.query_params.get("open", ""))
-    return StreamingResponse(told, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+    page = _LiveUpdates(request.query_params.get("open", ""))
+
+    async def server_events() -> AsyncIterator[str]:
+        """Yield server-sent events; each is the whole of what changed in it."""
+        yield "retry: 1000\n\n" + _format_event("begin", [])
+        while not await request.is_disconnected():
+            # Asked before the journals are read: what a server writes while it ends is still sent.
+            ending = request.app.state.ending()
+            text, more, over = await run_in_threadpool(page.look, runs)
+            yield text or ": nothing new\n\n"
+            if (over or ending) and not more:
+                yield _format_event("over", ending or bool(request.app.state.awaited))  # that server ends with its run
+                return
+            await asyncio.sleep(0 if more else EVERY)
+
+    # A proxy that collects what it passes on would show the run when it is over.
+    headers = {"X-Accel-Buffering": "no"}
+    return StreamingResponse(server_events(), media_type="text/event-stream", headers=headers)
 
 
 def _followed_run(request: Request, name: str) -> FollowedRun:
@@ -82,22 +97,8 @@ def _followed_run(request: Request, name: str) -> FollowedRun:
     return kept[name]
 
 
-async def _server_events(request: Request, runs: list[FollowedRun], opened: str) -> AsyncIterator[str]:
-    """Yield server-sent events; each is the whole of what changed in it."""
-    yield "retry: 1000\n\n" + _format_event("begin", [])
-    sent = _Sent(opened)
-    while not await request.is_disconnected():
-        ending = request.app.state.ending()
-        text, more, over = await run_in_threadpool(sent.look, runs)
-        yield text or ": nothing new\n\n"
-        if (over or ending) and not more:
-            yield _format_event("over", ending or bool(request.app.state.awaited))  # that server ends with its run
-            return
-        await asyncio.sleep(0 if more else EVERY)
-
-
-class _Sent:
-    """What one page was told."""
+class _LiveUpdates:
+    """What one page was told, and so what is news to it."""
 
     def __init__(self, opened: str) -> None:
         self._opened = opened
@@ -118,28 +119,28 @@ class _Sent:
             with run.lock:
                 result, behind = run.read_on()
                 more |= behind
-                changed += [self._changed(each) for each in result if self._versions.get(each.id) != each.version]
-                itemses += [row for each in result if each.id == self._opened for row in self._said(each)]
+                for each in result:
+                    if self._versions.get(each.id) != each.version:
+                        self._versions[each.id] = each.version
+                        state = each.state()
+                        before, lines = self._lines.get(each.id, []), state["lines"]
+                        self._lines[each.id] = lines
+                        # Most lines of a conversation stay as they are from one look to the next.
+                        state["lines"] = [[at, *line] for at, line in enumerate(lines) if before[at : at + 1] != [line]]
+                        changed.append(state)
+                    itemses += self._new_exchanges(each) if each.id == self._opened else []
         news: dict[str, list[Any]] = {"runs": states if states != self._runs else [], "conversations": changed}
         news["said"], self._runs = itemses, states
         text = "".join(_format_event(name, value) for name, value in news.items() if value)
         return text, more, all(state["over"] or state["gone"] for state in states)
 
-    def _said(self, each: FollowedConversation) -> list[list[Any]]:
+    def _new_exchanges(self, each: FollowedConversation) -> list[list[Any]]:
         itemses = each.last_exchanges(after=self._last, most=MAX_INITIAL_EXCHANGES)
         answered = [row[0] for row in itemses if row[4] is not None]
         if itemses == self._waits:
             return []
         self._last, self._waits = max([self._last, *answered]), [row for row in itemses if row[4] is None]
         return itemses
-
-    def _changed(self, each: FollowedConversation) -> dict[str, Any]:
-        self._versions[each.id] = each.version
-        state = each.state()
-        before, lines = self._lines.get(each.id, []), state["lines"]
-        self._lines[each.id] = lines
-        state["lines"] = [[at, *line] for at, line in enumerate(lines) if before[at : at + 1] != [line]]
-        return state
 
 
 def _format_event(name: str, value: object) -> str:
@@ -173,9 +174,6 @@ AT_ONCE = 2_000_000
 MOST_EXAMPLES = 200
 # Characters of a message that are shown.
 LONGEST = 20_000
-# Seconds over which the speed is measured.
-_LATELY = 15.0
-_ALL = 1_000_000_000
 
 
 class FollowedConversation:
@@ -214,22 +212,21 @@ class FollowedConversation:
                 self._begin(result.st_ino)  # another file, or cut: a resumed run takes back what was torn
             more = not self.trouble and result.st_size > self._read and self._grow()
         except (OSError, LtmError, ValueError) as error:
-            gone = isinstance(error, FileNotFoundError)
-            self._stop("the journal was deleted" if gone else getattr(error, "strerror", None) or str(error))
-            more = False
+            gone, more = isinstance(error, FileNotFoundError), False
+            why = "the journal was deleted" if gone else getattr(error, "strerror", None) or str(error)
+            if self.trouble != why:
+                # One that appears again in its place is another journal, whatever number the disk gives it.
+                self.trouble, self._inode = why, 0 if "deleted" in why else self._inode
+                self.version += 1
         now, position = stopwatch_seconds(), self.record.position
         if not self._moved or self._moved[-1][1] != position:
             self._moved.append((now, position))
             self.version += 1
-        while len(self._moved) > 1 and self._moved[0][0] < now - _LATELY:
+        # The speed is that of the last seconds: a mean over hours would hide a provider that slows down.
+        while len(self._moved) > 1 and self._moved[0][0] < now - 15.0:
             self._moved.popleft()
             self.version += 1
         return more
-
-    def _stop(self, why: str) -> None:
-        if self.trouble != why:
-            self.trouble, self._inode = why, 0 if "deleted" in why else self._inode
-            self.version += 1
 
     def _grow(self) -> bool:
         until = self._read + AT_ONCE
@@ -273,17 +270,18 @@ class FollowedConversation:
         plan = header.plan.get("examples") if header else None
         rows = [each for each in plan if isinstance(each, dict)] if isinstance(plan, list) else []
         named = [f"{each.get('scenario')}/{each.get('example')}" for each in rows]
-        return [self._example(name) for name in dict.fromkeys([*named, *self.record.examples])]
-
-    def _example(self, name: str) -> tuple[str, str, int, int | None, float | None]:
-        known = self.record.examples.get(name)
-        if known is None or known.begin is None:
-            return for_screen(name), "to come", 0, None, None
-        verdict = known.verdict
-        if known.end is not None or verdict is not None:
-            score = None if verdict is None else verdict.score
-            return for_screen(name), "done", known.begin, known.end, score
-        return for_screen(name), "waiting" if name in self._waiting else "open", known.begin, None, None
+        examples: list[tuple[str, str, int, int | None, float | None]] = []
+        for name in dict.fromkeys([*named, *self.record.examples]):
+            known = self.record.examples.get(name)
+            if known is None or known.begin is None:
+                examples.append((for_screen(name), "to come", 0, None, None))
+                continue
+            # A verdict may come before the end: the scenario goes on, but nothing can change for it.
+            done = known.end is not None or known.verdict is not None
+            state = "done" if done else "waiting" if name in self._waiting else "open"
+            score = known.verdict.score if known.verdict else None
+            examples.append((for_screen(name), state, known.begin, known.end, score))
+        return examples
 
     def state(self) -> dict[str, Any]:
         """Return what is shown of it, JSON values; its examples are told by their lines."""
@@ -305,7 +303,7 @@ class FollowedConversation:
             "ended": for_screen(record.reason or ""), "trouble": for_screen(self.trouble),
         }  # fmt: skip
 
-    def last_exchanges(self, *, after: int = -1, before: int = _ALL, most: int = 100) -> list[list[Any]]:
+    def last_exchanges(self, *, after: int = -1, before: int = 1_000_000_000, most: int = 100) -> list[list[Any]]:
         """Return the last exchanges with numbers between the two: number, who, tokens before, message, reply, fault.
 
         The reply of the message that waits for one is None.
@@ -323,14 +321,13 @@ class FollowedConversation:
                 fault = self.record.fault(each.number)
                 itemses.append([each.number, each.by or each.kind, each.start, each.message, each.reply, fault])
         itemses.sort(key=lambda each: int(each[0]))
-        return [
-            [for_screen(_cut_text(part)) if isinstance(part, str) else part for part in each]
-            for each in itemses[-most:]
-        ]
 
+        def shown(part: object) -> object:
+            if not isinstance(part, str):
+                return part
+            return for_screen(part if len(part) <= LONGEST else f"{part[:LONGEST]}… ({len(part):,} characters)")
 
-def _cut_text(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text):,} characters)"
+        return [list(map(shown, each)) for each in itemses[-most:]]
 
 
 class FollowedRun:
@@ -382,8 +379,8 @@ class FollowedRun:
             # How the run ended: what its gate says, or its state; read once.
             if not self._verdict:
                 past = read_past(self.path)
-                self._verdict = past.gate and (_NOT_MEASURED if past.gate == "unmeasurable" else f"gate {past.gate}")
-                self._verdict = self._verdict or past.state
+                verdict = "could not be measured" if past.gate == "unmeasurable" else f"gate {past.gate}"
+                self._verdict = verdict if past.gate else past.state
             fields["verdict"] = self._verdict
         try:
             ledger = Shared(self.path / LEDGER).read() if (self.path / LEDGER).exists() else {}

@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
 
-_FIELDS = 100
-
-
 class PageError(LtmError):
     """A page that cannot be had, with the status that says so."""
 
@@ -54,9 +51,7 @@ async def posted_form(request: Request) -> Mapping[str, str]:
         if len(body) > MOST_BYTES:
             raise PageError(413, "That is too much to send at once.")
     try:
-        qsl = parse_qsl(
-            body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=_FIELDS, errors="replace"
-        )
+        qsl = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=100, errors="replace")
     except ValueError as error:
         raise PageError(400, "That is not a form of this page.") from error
     given = dict(qsl)
@@ -71,26 +66,15 @@ def _viewer_secret(request: Request) -> str:
     return secret
 
 
-def ltm_dir(request: Request) -> Path:
-    """Return the folder with the runs."""
-    path: Path = request.app.state.ltm_dir
-    return path
-
-
-def baselines_folder(request: Request) -> Path:
-    """Return the folder with the baselines."""
-    path: Path = request.app.state.baselines
-    return path
-
-
 def run_folder(request: Request, name: str) -> Path:
     """Return the folder of a run below the server's own; Refused if there is none."""
+    ltm_dir: Path = request.app.state.ltm_dir
     if name == request.app.state.awaited:
-        return ltm_dir(request) / "runs" / name  # it may not have begun
+        return ltm_dir / "runs" / name  # it may not have begun
     # Compared with what is there, not joined to a path: a name cannot climb out of the folder.
-    if name not in {path.name for path in (ltm_dir(request) / "runs").glob("*")}:
+    if name not in {path.name for path in (ltm_dir / "runs").glob("*")}:
         raise PageError(404, f"There is no run {name!r} here.")
-    return find_run(name, ltm_dir(request))
+    return find_run(name, ltm_dir)
 
 
 @cache

@@ -17,7 +17,7 @@ from run_folders import HOSTILE, held, hostile_run, played, write_run
 import pytest_ltm
 from pytest_ltm._cli import main
 from pytest_ltm._journal.timings import Began, Timings
-from pytest_ltm.reporting.exports.run_slices import run_slices
+from pytest_ltm.reporting.exports.loaded import run_slices
 from pytest_ltm.reporting.exports.trackers import mlflow_name
 
 ROOT = Path(__file__).parents[2]

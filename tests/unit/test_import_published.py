@@ -238,7 +238,7 @@ def test_a_missing_transcript_is_shown_as_missing(tmp_path: Path) -> None:
     assert missing.reason.endswith("its transcript is missing")
     assert "the transcripts of 1 of 2 examples are missing" in run.result.notices
     record = run.conversations[0].record()
-    assert [example_details(row, record, None)["missing"] for row in (there, missing)] == ["", NO_EXCHANGES]
+    assert [example_details(row, record, "")["missing"] for row in (there, missing)] == ["", NO_EXCHANGES]
 
 
 def test_what_a_transcript_leaves_out_comes_from_the_definitions_or_is_missing(tmp_path: Path) -> None:

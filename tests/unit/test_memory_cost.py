@@ -17,8 +17,8 @@ from pytest_ltm._results.figures import shown_figures
 from pytest_ltm._results.run_loading import LoadedRun
 from pytest_ltm._results.statistics.totals import agent_paces
 from pytest_ltm.plugin.html import embedded_summary
-from pytest_ltm.reporting.html.figure_cells import figure_table
 from pytest_ltm.reporting.html.report_data import report_material
+from pytest_ltm.reporting.html.score_tables import figure_table
 from pytest_ltm.reporting.markdown import run_markdown
 from pytest_ltm.reporting.summary import summary_json
 from pytest_ltm.reporting.terminal import summary_lines

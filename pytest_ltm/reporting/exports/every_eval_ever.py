@@ -19,9 +19,9 @@ from pytest_ltm._results.text import text_of
 from pytest_ltm._storage.disk import write_output
 from pytest_ltm._storage.sanitize import for_file, for_library
 from pytest_ltm._storage.schema import json_text
+from pytest_ltm.reporting.exports.loaded import run_slices
 from pytest_ltm.reporting.exports.output import ExportTarget
-from pytest_ltm.reporting.exports.run_slices import run_slices
-from pytest_ltm.reporting.html.details import plan_definitions
+from pytest_ltm.reporting.html.details import expected_answers, plan_definitions
 from pytest_ltm.reporting.verification import DIFFERS
 
 if TYPE_CHECKING:
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ltm._journal.result import ScenarioResult
-    from pytest_ltm.reporting.exports.loaded import Results
-    from pytest_ltm.reporting.exports.run_slices import RunSlice
+    from pytest_ltm.reporting.exports.loaded import Results, RunSlice
 
 
 SCHEMA_VERSION = "0.2.2"
@@ -41,12 +40,18 @@ _UNKNOWN = {"deployment_type": "unknown", "model_availability": "unknown"}
 def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
     """Return an aggregate, its instances and a model page's block for each agent and span within `to`."""
     targets: list[ExportTarget] = []
+
+    def write_instances(path: Path, part: RunSlice) -> None:
+        # Only here: journals are read for them, which takes long, and another file may be in the way.
+        lines = (json.dumps(for_library(one), ensure_ascii=False) + "\n" for one in instance_rows(part))
+        write_output(path, for_file("".join(lines)))
+
     for part in run_slices(results):
         aggregate, instances = (to / name for name in _file_names(part))
         label = _plain(f"{part.run.result.run_id}-{part.column.agent}-{part.column.span_label}")
         targets += [
             ExportTarget(aggregate, partial(_write_text, json_text(for_library(aggregate_json(part))))),
-            ExportTarget(instances, partial(_write_instances, part)),
+            ExportTarget(instances, partial(write_instances, part=part)),
             ExportTarget(to / "model-results" / f"{label}.yml", partial(_write_text, model_results(part))),
         ]
     return targets
@@ -61,11 +66,6 @@ def _file_names(part: RunSlice) -> tuple[str, str]:
 
 def _write_text(text: str, path: Path) -> None:
     write_output(path, for_file(text))
-
-
-def _write_instances(part: RunSlice, path: Path) -> None:
-    lines = (json.dumps(for_library(one), ensure_ascii=False) + "\n" for one in instance_rows(part))
-    write_output(path, for_file("".join(lines)))
 
 
 def aggregate_json(part: RunSlice) -> dict[str, Any]:
@@ -111,15 +111,14 @@ def _result(name: str, details: dict[str, Any], *, most: int) -> dict[str, Any]:
 def instance_rows(part: RunSlice) -> Iterator[dict[str, Any]]:
     """Yield a line for each example that was asked something and has a score; gaps and trials are metadata."""
     for held in part.conversations:
-        record, known = held.record() or ConversationRecord(), plan_definitions(held.plan())
+        record, expected = held.record() or ConversationRecord(), expected_answers(plan_definitions(held.plan()))
         for row in held.result.scenarios:
             if row.score is None:
                 continue
-            expected = (known.get(row.id) or {}).get("expected")
             yield {
                 "schema_version": SCHEMA_VERSION, "evaluation_id": _evaluation_id(part), "model_id": _model_id(part),
                 "evaluation_name": row.scenario, "sample_id": f"{row.span_label}-{row.trial}-{row.example}",
-                **_talk(row, record, "" if expected is None else text_of(expected)),
+                **_talk(row, record, expected.get(row.id, "")),
                 "evaluation": {"score": row.score, "is_correct": row.outcome == "passed"},
                 "metadata": _texts({
                     "gap": row.gap, "trial": row.trial, "measured_span": row.measured_span, "upper": row.upper,

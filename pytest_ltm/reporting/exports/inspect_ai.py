@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._model.agent import Usage
 from pytest_ltm._model.transcript import needle_gap
-from pytest_ltm._results.text import format_distance, text_of
+from pytest_ltm._results.text import format_distance
 from pytest_ltm._storage.sanitize import escape_unprintable, for_library
 from pytest_ltm._storage.schema import fields_of, to_record
+from pytest_ltm.reporting.exports.loaded import run_slices
 from pytest_ltm.reporting.exports.output import ExportTarget, import_library
 from pytest_ltm.reporting.exports.result_rows import seconds_of
-from pytest_ltm.reporting.exports.run_slices import run_slices
-from pytest_ltm.reporting.html.details import own_exchanges, plan_definitions
+from pytest_ltm.reporting.html.details import expected_answers, own_exchanges, plan_definitions
 from pytest_ltm.reporting.summary import user_properties
 
 if TYPE_CHECKING:
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
     from pytest_ltm._journal.result import ScenarioResult
     from pytest_ltm._model.transcript import Exchange
-    from pytest_ltm.reporting.exports.loaded import Results
-    from pytest_ltm.reporting.exports.run_slices import RunSlice
+    from pytest_ltm.reporting.exports.loaded import Results, RunSlice
 
 
 SCORER = "ltm"
@@ -35,23 +34,21 @@ SCORER = "ltm"
 
 def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
     """Return a log for each agent and span in the folder `to`; LtmError where inspect_ai is absent."""
-    import_library("inspect_ai.log", extra="inspect", user="--to inspect")
-    return [ExportTarget(to / _log_file_name(part), partial(_write_log, part)) for part in run_slices(results)]
+    log = import_library("inspect_ai.log", extra="inspect", user="--to inspect")
 
+    def write(path: Path, part: RunSlice) -> None:
+        log.write_eval_log(log.EvalLog.model_validate(for_library(_eval_log(part))), str(path))
 
-def _log_file_name(part: RunSlice) -> str:
-    """Return the name that `inspect view` lists logs by: time, task, id."""
-    task = _PLAIN.sub("-", f"{part.column.agent}-{part.column.span_label}")[:_LONGEST].strip("-.")
-    return f"{part.begin_time:%Y-%m-%dT%H-%M-%S+00-00}_{task}_{part.id}.eval"
+    targets = []
+    for part in run_slices(results):
+        task = _PLAIN.sub("-", f"{part.column.agent}-{part.column.span_label}")[:80].strip("-.")
+        # `inspect view` lists logs by such names: time, task, id.
+        name = f"{part.begin_time:%Y-%m-%dT%H-%M-%S+00-00}_{task}_{part.id}.eval"
+        targets.append(ExportTarget(to / name, partial(write, part=part)))
+    return targets
 
 
 _PLAIN = re.compile(r"[^A-Za-z0-9.]+")
-_LONGEST = 80
-
-
-def _write_log(part: RunSlice, path: Path) -> None:
-    log = import_library("inspect_ai.log", extra="inspect", user="")
-    log.write_eval_log(log.EvalLog.model_validate(for_library(_eval_log(part))), str(path))
 
 
 def _eval_log(part: RunSlice) -> dict[str, Any]:
@@ -59,11 +56,10 @@ def _eval_log(part: RunSlice) -> dict[str, Any]:
     facts, column = part.facts(), part.column
     counts: dict[str, Any] = {name: column.sum_of(f"{name}_tokens") or 0 for name in ("input", "output", "cached")}
     used = Usage(**{f"{name}_tokens": count for name, count in counts.items()})
-    samples = list(_eval_samples(part))
+    samples, figures, unscored = list(_eval_samples(part)), part.figures(), column.unscored_examples
+    # Trials are epochs of one sample, so its id counts once.
     names = list(dict.fromkeys(sample["id"] for sample in samples))
-    figures = part.figures()
     shown = {name: {"name": name, "value": value} for name, value in figures.items() if name in _SHOWN or "/" in name}
-    unscored = part.column.unscored_examples
     score = {"name": SCORER, "scorer": SCORER, "scored_samples": len(samples) - unscored, "unscored_samples": unscored}
     return {
         "status": "success" if part.complete else "cancelled",
@@ -117,16 +113,14 @@ def _eval_samples(part: RunSlice) -> Iterator[dict[str, Any]]:
     """Yield a sample for each example; those of further trials are further epochs."""
     epochs: Counter[str] = Counter()
     for held in part.conversations:
-        record = held.record() or ConversationRecord()
-        known, timed, unanswered = plan_definitions(held.plan()), seconds_of(held.path), [*record.unanswered.values()]
+        record, timed = held.record() or ConversationRecord(), seconds_of(held.path)
+        expected, unanswered = expected_answers(plan_definitions(held.plan())), [*record.unanswered.values()]
         for result in held.result.scenarios:
             epochs[result.id] += 1
-            expected = (known.get(result.id) or {}).get("expected")
-            target = "" if expected is None else text_of(expected)
             own = own_exchanges(result, record, unanswered)
             seconds = [timed[exchange.number] for exchange in own if exchange.number in timed]
             yield {
-                **_eval_sample(result, record, own, target),
+                **_eval_sample(result, record, own, expected.get(result.id, "")),
                 "epoch": epochs[result.id],
                 "total_time": sum(seconds) if seconds else None,
             }
@@ -138,34 +132,27 @@ def _eval_sample(
     asked = result.questions[-1] if result.questions else None
     messages = list(_sample_messages(own, record, result.agent))
     used = sum((reply.usage for one in own if (reply := record.replies.get(one.number)) and reply.usage), Usage())
-    first = next((each["content"] for each in messages), "")
     answer = asked.answer if asked else ""
-    fields = {"role": "assistant", "content": answer}
+    choices = [{"message": {"role": "assistant", "content": answer}}] if asked else []
+    decided = {"checks": [to_record(check) for check in result.checks], "amended": result.automatic is not None}
+    score = {
+        # Inspect's own sign of a sample without a score.
+        "value": math.nan if result.score is None else result.score,
+        "answer": answer,
+        "explanation": result.reason,
+        "metadata": {**fields_of(result, "outcome", "rule", "evidence"), **decided},
+    }
+    failed = dict.fromkeys(("message", "traceback", "traceback_ansi"), result.reason)
     return {
         "id": escape_unprintable(result.id),  # it names a file in the log
-        "input": asked.text if asked else first,
+        "input": asked.text if asked else next((each["content"] for each in messages), ""),
         "target": target,
         "messages": messages,
-        "output": {"model": _model_name(result.agent), "choices": [{"message": fields}] if asked else []},
-        "scores": {
-            SCORER: {
-                "value": math.nan if result.score is None else result.score,
-                "answer": answer,
-                "explanation": result.reason,
-                "metadata": {
-                    "outcome": result.outcome,
-                    "rule": result.rule,
-                    "evidence": result.evidence,
-                    "checks": [to_record(check) for check in result.checks],
-                    "amended": result.automatic is not None,
-                },
-            }
-        },
+        "output": {"model": _model_name(result.agent), "choices": choices},
+        "scores": {SCORER: score},
         "model_usage": _model_usage(used, result.agent),
         "metadata": {**dict(user_properties(result)), **fields_of(result, *_FIELDS)},
-        "error": dict.fromkeys(("message", "traceback", "traceback_ansi"), result.reason)
-        if result.outcome == "error"
-        else None,
+        "error": failed if result.outcome == "error" else None,
     }
 
 

@@ -1,12 +1,13 @@
-"""`pytest_ltm.load`: runs as tables of plain rows, and as pandas frames."""
+"""`pytest_ltm.load`: runs as tables of plain rows, and as pandas frames; and the parts that exports are made of."""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
 from functools import cache, cached_property
 from pathlib import Path
 from types import NoneType
@@ -15,14 +16,18 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, get_args, get_
 from msgspec import structs
 
 from pytest_ltm._engine.lane import CreditedQuestion
-from pytest_ltm._engine.recording_folder import JOURNAL, RESULTS
+from pytest_ltm._engine.recording_folder import JOURNAL, RESULTS, TIMINGS
 from pytest_ltm._engine.scoring import classify_ending, question_result
 from pytest_ltm._engine.verdict_changes import ending_told
 from pytest_ltm._journal.fold import ConversationRecord
-from pytest_ltm._journal.result import ConversationName, ConversationResult, RunResult, ScenarioResult
+from pytest_ltm._journal.result import ConversationName, ConversationResult, RunResult, ScenarioResult, at_span
 from pytest_ltm._journal.run_file import LATEST, find_run
+from pytest_ltm._journal.timings import Began, iter_timings
 from pytest_ltm._model.plan import Plan
 from pytest_ltm._model.score import Check
+from pytest_ltm._results.columns import result_columns
+from pytest_ltm._results.figures import figure_numbers
+from pytest_ltm._results.metrics import metrics_json
 from pytest_ltm._results.run_loading import ConversationFolder, LoadedRun, read_run
 from pytest_ltm._storage.disk import read_regular
 from pytest_ltm._storage.errors import DefinitionError, LtmError
@@ -39,9 +44,10 @@ from pytest_ltm.reporting.exports.result_rows import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from pytest_ltm._model.plan import PlannedExample
+    from pytest_ltm._results.columns import Column
 
 
 AnyRow = TypeVar("AnyRow", bound=PlacedRow)
@@ -72,7 +78,13 @@ class ResultTable(Sequence[AnyRow], Generic[AnyRow]):
     @cached_property
     def columns(self) -> Mapping[str, type]:
         """The columns of frames and files, with what their cells hold if they are not empty."""
-        held = {field.name: _cell_type(field.type) for field in structs.fields(self._kind) if field.name != METRICS}
+        held: dict[str, type] = {}
+        for field in structs.fields(self._kind):
+            if field.name != METRICS:
+                # Texts of a fixed choice are texts, and any cell may be empty.
+                is_choice = get_origin(field.type) is Literal
+                kinds = {str} if is_choice else {*(get_args(field.type) or (field.type,))} - {NoneType}
+                [held[field.name]] = kinds
         metrics = dict.fromkeys(name for row in self._rows for name in getattr(row, METRICS, ()))
         return {**held, **{f"{METRIC}{name}": float for name in metrics}}
 
@@ -102,15 +114,6 @@ class ResultTable(Sequence[AnyRow], Generic[AnyRow]):
 
 
 METRICS, METRIC = "metrics", "metric_"
-
-
-def _cell_type(declared: Any) -> type:
-    """Return what cells of a column hold: texts of a fixed choice are texts, and any may be empty."""
-    if get_origin(declared) is Literal:
-        return str
-    kinds: set[type] = {*(get_args(declared) or (declared,))}
-    [kind] = kinds - {NoneType}
-    return kind
 
 
 _OF_PANDAS: Mapping[type, str] = {
@@ -266,6 +269,7 @@ def results_so_far(folder: Path) -> ConversationResult:
     name = ConversationName.of_folder(folder.name)
     if name is None:
         raise LtmError(f"{folder}: its name is not that of a conversation")
+    # The plan comes from its own file: the journal of a run that was killed early may lack its header.
     record, path = ConversationRecord.read_record(folder / JOURNAL), folder / "plan.json"
     try:
         plan = Plan.from_json(json.loads(read_regular(path)), where=str(path))
@@ -296,6 +300,10 @@ def _example(
     planned: PlannedExample, name: ConversationName, span: int | None, record: ConversationRecord
 ) -> ScenarioResult:
     verdict = record.example(planned.key).verdict
+    given: dict[str, Any] = {"score": None, "reason": NOT_OVER}
+    if verdict is not None:
+        given = {name: getattr(verdict, name) for name in ("score", "reason", "upper", "rule", "evidence")}
+        given["checks"] = tuple(Check(label, bool(ok), ok is None) for label, ok in verdict.checks)
     asked = [one for one in record.messages.values() if (one.by, one.kind) == (planned.key, "ask")]
     replied = [one for one in asked if {one.exchange, *one.about} <= record.replies.keys()]
     questions = [question_result(CreditedQuestion(one.exchange, one.about), record.transcript) for one in replied]
@@ -310,13 +318,8 @@ def _example(
         trial=name.trial,
         nodeid="",
         outcome=outcome,
-        score=verdict.score if verdict else None,
-        reason=verdict.reason if verdict else NOT_OVER,
         cause=cause,
-        checks=tuple(Check(label, bool(ok), ok is None) for label, ok in verdict.checks) if verdict else (),
-        upper=verdict.upper if verdict else None,
-        rule=verdict.rule if verdict else "",
-        evidence=verdict.evidence if verdict else "",
+        **given,
         threshold=planned.threshold,
         skills=planned.skills,
         gap=questions[-1].gap if questions else None,
@@ -324,3 +327,97 @@ def _example(
         judge_calls=len(record.example(planned.key).judged),
         questions=tuple(questions),
     )
+
+
+# --- Parts of runs that other tools show side by side: one agent at one memory span, with its figures.
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSlice:
+    """One agent at one memory span in one run."""
+
+    run: LoadedRun
+    column: Column
+    conversations: tuple[ConversationFolder, ...]
+
+    @property
+    def name(self) -> str:
+        """`full at 32k`."""
+        return at_span(self.column.agent, self.column.span_label)
+
+    @property
+    def id(self) -> str:
+        """The same for the same run, agent and span, whenever they are exported: 22 letters and digits."""
+        names = (self.run.result.run_id, self.column.agent, self.column.span_label)
+        # The tools find a run again by it, and export over it, on whichever machine.
+        return hashlib.sha256("\n".join(names).encode(errors="backslashreplace")).hexdigest()[:22]
+
+    @property
+    def begin_time(self) -> datetime:
+        """When the run was begun; for one that nobody timed, when its folder was written."""
+        first = next((each.at for each in iter_timings(self.run.path / TIMINGS, Began) if each.at), None)
+        return first or datetime.fromtimestamp(int(self.run.path.stat().st_mtime), timezone.utc)
+
+    @property
+    def end_time(self) -> datetime:
+        """When the run had ended, by the time that it took; where that is not known, when it began."""
+        seconds = self.run.summary.get("wall_seconds")
+        return self.begin_time + timedelta(seconds=seconds if isinstance(seconds, int | float) else 0)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every conversation has come to its end."""
+        return all(held.result.ended == "complete" for held in self.conversations)
+
+    def facts(self) -> dict[str, Any]:
+        """Return what it was made from, JSON values: names and plan of the run, the agent's spec, fingerprints."""
+        first, summary = self.conversations[0].result, self.run.summary
+        plan = summary["plan"] if isinstance(summary.get("plan"), dict) else {}
+        return {
+            "run": self.run.result.run_id,
+            "began": self.begin_time.isoformat(),
+            "agent": self.column.agent,
+            "agent_spec": first.agent_spec,
+            "span_label": self.column.span_label,
+            "span": self.column.span,
+            "trials": len({held.result.name.planned_name.trial for held in self.conversations}),
+            "suite": self.run.result.suite,
+            **{name: summary.get(name) for name in ("seed", "pytest_ltm_version")},
+            # Agents, spans and suite stand beside it.
+            "plan": {name: value for name, value in plan.items() if name not in {"agents", "spans", "suite"}},
+            **{name: getattr(first, name) for name in ("plan_fingerprint", "agent_fingerprint")},
+        }
+
+    def figures(self) -> dict[str, float]:
+        """Return its figures by the names that `summary.json` has for them; what is unknown is absent.
+
+        The means of scenarios are `scenario/NAME`, those of metrics beside the score `metric/NAME`.
+        """
+        column = self.column
+        scenarios = {f"scenario/{name}": cell.mean for name, cell in column.cells.items() if cell.mean is not None}
+        means = metrics_json(self.run.result, column.agent, column.span_label)
+        return {
+            **figure_numbers(column), **scenarios, **{f"metric/{name}": each["mean"] for name, each in means.items()}
+        }  # fmt: skip
+
+
+def examples_of(results: Results) -> Callable[[RunSlice], dict[str, list[Any]]]:
+    """Return what returns the examples of a part by column."""
+    names, grouped = list(results.examples.columns), defaultdict(list)
+    for row in results.examples.records():
+        grouped[row["run"], row["agent"], row["span_label"]].append(row)
+
+    def examples(part: RunSlice) -> dict[str, list[Any]]:
+        place = for_library((part.run.result.run_id, part.column.agent, part.column.span_label))
+        return {name: [row[name] for row in grouped[tuple(place)]] for name in names}
+
+    return examples
+
+
+def run_slices(results: Results) -> Iterator[RunSlice]:
+    """Yield the parts of all runs, in the order of their tables."""
+    for run in results.runs:
+        for column in result_columns(run.result):
+            place = column.agent, column.span_label
+            mine = [held for held in run.conversations if (held.result.agent, held.result.span_label) == place]
+            yield RunSlice(run=run, column=column, conversations=tuple(mine))

@@ -28,18 +28,13 @@ class ExportTarget(Struct, frozen=True):
     is_there: bool = False
     """Whether the store has such an entry."""
 
-    @property
-    def would_overwrite(self) -> bool:
-        """Whether something would be overwritten."""
-        return self.is_there if self.entry else self.path.exists()
-
     def __str__(self) -> str:
         return f"{self.path}: {self.entry}" if self.entry else str(self.path)
 
 
 def write_all(outputs: Sequence[ExportTarget], *, force: bool) -> None:
     """Write everything; LtmError if it cannot be written, or if any is there already and not to be overwritten."""
-    taken = [each for each in outputs if each.would_overwrite]
+    taken = [each for each in outputs if (each.is_there if each.entry else each.path.exists())]
     if taken and not force:
         more = f" and {len(taken) - 1} more" if len(taken) > 1 else ""
         raise LtmError(f"{taken[0]}{more}: there already. Name another place with -o, or overwrite with --force")

@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from pytest_ltm._engine.recording_folder import JOURNAL, TIMINGS
 from pytest_ltm._journal import events
@@ -20,7 +20,7 @@ from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._journal.result import Cause, ConversationResult, Outcome, QuestionResult, ScenarioResult
 from pytest_ltm._journal.timings import ReplyTime, TellTime
 from pytest_ltm._journal.timings import load_all_timings as load_timings
-from pytest_ltm._model.transcript import Exchange, Kind
+from pytest_ltm._model.transcript import Kind
 from pytest_ltm._storage.errors import LtmError
 
 
@@ -230,46 +230,40 @@ TABLES: Mapping[str, type[PlacedRow]] = {
 
 def of_results(held: ConversationResult, run: str, folder: str) -> Iterator[PlacedRow]:
     """Yield the examples, questions and verdicts of one conversation."""
+    # Where both have a field of one name, it means the same; what differs follows.
+    shared = {*ExampleRow.__struct_fields__} & {field.name for field in fields(ScenarioResult)}
     for result in held.scenarios:
-        place = {
+        place: dict[str, Any] = {
             "run": run, "conversation": folder, "agent": result.agent, "span_label": result.span_label,
             "span": result.span, "trial": result.trial, "scenario": result.scenario, "example": result.example,
         }  # fmt: skip
-        yield _example_row(result, held, place)
+        taken: dict[str, Any] = {name: getattr(result, name) for name in shared - place.keys()}
+        taken |= {
+            "agent_spec": held.agent_spec,
+            "role": "control" if held.is_control else "yardstick" if held.is_yardstick else "agent",
+            "skills": ",".join(result.skills),
+            "amended": result.automatic is not None,
+            "questions": len(result.questions),
+            "told_gap": result.told_gap,
+            "metrics": {metric.name: metric.value for metric in result.metrics},
+        }
+        yield ExampleRow(**taken, **place)
         yield from (_question_row(question, place) for question in result.questions)
         yield from _verdict_rows(result, place)
 
 
-def _example_row(result: ScenarioResult, held: ConversationResult, place: Mapping[str, Any]) -> ExampleRow:
-    # Where both have a field of one name, it means the same; what differs follows.
-    shared = {*ExampleRow.__struct_fields__} & {field.name for field in fields(result)} - {*place}
-    taken = {name: getattr(result, name) for name in shared}
-    taken |= {
-        "agent_spec": held.agent_spec,
-        "role": "control" if held.is_control else "yardstick" if held.is_yardstick else "agent",
-        "skills": ",".join(result.skills),
-        "amended": result.automatic is not None,
-        "questions": len(result.questions),
-        "told_gap": result.told_gap,
-        "metrics": {metric.name: metric.value for metric in result.metrics},
-    }
-    return ExampleRow(**taken, **place)
-
-
 def _question_row(asked: QuestionResult, place: Mapping[str, Any]) -> QuestionRow:
     nearest = min(asked.needles, key=lambda needle: needle.gap, default=None)
+    # Rank 0: the agent says what it retrieved, and the needle is not in it; None: it does not say.
     ranks = [needle.rank for needle in asked.needles if needle.rank is not None]
+    near: dict[str, Any] = {name: getattr(nearest, name, None) for name in ("told_gap", "seconds_passed")}
     return QuestionRow(
         **place,
-        number=asked.number,
-        text=asked.text,
-        answer=asked.answer,
+        **{name: getattr(asked, name) for name in ("number", "text", "answer", "gap")},
+        **near,
         needles=len(asked.needles),
-        needle_number=getattr(nearest, "number", None),
-        needle=getattr(nearest, "text", None),
-        gap=asked.gap,
-        told_gap=getattr(nearest, "told_gap", None),
-        seconds_passed=getattr(nearest, "seconds_passed", None),
+        needle_number=nearest.number if nearest else None,
+        needle=nearest.text if nearest else None,
         retrieved=None if asked.retrieved is None else len(asked.retrieved),
         needles_retrieved=sum(rank > 0 for rank in ranks) if ranks else None,
         rank=min((rank for rank in ranks if rank), default=None),
@@ -277,32 +271,24 @@ def _question_row(asked: QuestionResult, place: Mapping[str, Any]) -> QuestionRo
 
 
 def _verdict_rows(result: ScenarioResult, place: Mapping[str, Any]) -> Iterator[VerdictRow]:
-    same, automatic = {**place, "nodeid": result.nodeid}, result.automatic
-    if automatic is not None:
-        nothing: dict[str, Any] = {"rule": "", "evidence": "", "checks": 0, "checks_passed": 0, "failed_checks": ""}
-        nothing |= {"open_checks": "", "upper": None}
-        yield VerdictRow(
-            **same, **nothing, by="person", counts=True, score=result.score, outcome=result.outcome,
-            reason=result.reason,
-        )  # fmt: skip
-    verdict = automatic or result
-    failed = [check.label for check in result.checks if not check.ok and not check.open]
-    unproven = [check.label for check in result.checks if check.open]
-    yield VerdictRow(
-        **same,
+    decided = {name: getattr(result.automatic or result, name) for name in ("score", "upper", "outcome", "reason")}
+    row = VerdictRow(
+        **place,
+        **decided,
+        **{name: getattr(result, name) for name in ("nodeid", "rule", "evidence")},
         by="judge" if result.judge_calls else "rules",
-        counts=automatic is None,
-        score=verdict.score,
-        upper=result.upper if automatic is None else automatic.upper,
-        outcome=verdict.outcome,
-        reason=verdict.reason,
-        rule=result.rule,
-        evidence=result.evidence,
+        counts=result.automatic is None,
         checks=len(result.checks),
         checks_passed=sum(check.ok for check in result.checks),
-        failed_checks="; ".join(failed),
-        open_checks="; ".join(unproven),
+        failed_checks="; ".join(check.label for check in result.checks if not check.ok and not check.open),
+        open_checks="; ".join(check.label for check in result.checks if check.open),
     )
+    if result.automatic is not None:
+        # A person goes by no rule and no checks, so the amended row must not carry those of the first.
+        nothing = {"rule": "", "evidence": "", "checks": 0, "checks_passed": 0, "failed_checks": "", "open_checks": ""}
+        given = {name: getattr(result, name) for name in ("score", "outcome", "reason")}
+        yield structs.replace(row, **nothing, **given, by="person", counts=True, upper=None)
+    yield row
 
 
 def of_journal(folder: Path, place: Mapping[str, Any]) -> tuple[list[ExchangeRow], str]:
@@ -317,13 +303,31 @@ def of_journal(folder: Path, place: Mapping[str, Any]) -> tuple[list[ExchangeRow
             if isinstance(event, (events.ReplyReceived, events.FillerSent)):
                 paid[event.exchange] = event
     except LtmError as error:
+        # What stands before a damaged line is sound: it is kept, and the caller says what is missing.
         problem = str(error)
     timed = seconds_of(folder)
     exchanges = {one.number: one for one in (*record.transcript, *record.unanswered.values())}
-    rows = [
-        _exchange_row(exchanges[number], paid.get(number), timed.get(number), record.fault(number), place)
-        for number in sorted(exchanges)
-    ]
+    rows = []
+    for number, exchange in sorted(exchanges.items()):
+        scenario, _, example = exchange.by.rpartition("/")
+        reply = paid.get(number)
+        used: dict[str, Any] = {name: getattr(reply and reply.usage, name, None) for name in _USED}
+        row = ExchangeRow(
+            **place,
+            **{name: getattr(exchange, name) for name in _OF_EXCHANGE},
+            **used,
+            scenario=scenario,
+            example=example,
+            reply=exchange.raw_reply,
+            replied=reply is not None,
+            fault=record.fault(number),
+            time=exchange.now,
+            seconds=timed.get(number),
+            cost_usd=reply.cost_usd if reply else None,
+            hypothetical=reply is not None and reply.hypothetical,
+            retrieved=None if exchange.retrieved is None else len(exchange.retrieved),
+        )
+        rows.append(row)
     return rows, problem
 
 
@@ -333,37 +337,6 @@ def seconds_of(folder: Path) -> dict[int, float]:
     return {timing.exchange: timing.seconds for timing in result if isinstance(timing, (ReplyTime, TellTime))}
 
 
-def _exchange_row(
-    exchange: Exchange,
-    paid: events.ReplyReceived | events.FillerSent | None,
-    seconds: float | None,
-    fault: str,
-    place: Mapping[str, Any],
-) -> ExchangeRow:
-    scenario, _, example = exchange.by.rpartition("/")
-    usage = paid.usage if paid else None
-    used: dict[str, Any] = {name: getattr(usage, name, None) for name in _USED}
-    return ExchangeRow(
-        **place,
-        number=exchange.number,
-        scenario=scenario,
-        example=example,
-        kind=exchange.kind,
-        told=exchange.told,
-        message=exchange.message,
-        reply=exchange.raw_reply,
-        replied=paid is not None,
-        fault=fault,
-        start=exchange.start,
-        message_tokens=exchange.message_tokens,
-        reply_tokens=exchange.reply_tokens,
-        time=exchange.now,
-        seconds=seconds,
-        **used,
-        cost_usd=paid.cost_usd if paid else None,
-        hypothetical=paid.hypothetical if paid else False,
-        retrieved=None if exchange.retrieved is None else len(exchange.retrieved),
-    )
-
-
+# What columns and fields have the same names for.
+_OF_EXCHANGE = ("number", "kind", "told", "message", "start", "message_tokens", "reply_tokens")
 _USED = ("input_tokens", "output_tokens", "cached_tokens", "calls")

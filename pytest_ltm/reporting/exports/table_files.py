@@ -128,41 +128,36 @@ def outputs(results: Results, to: Path, kind: str, only: str = "") -> Sequence[E
     # Before anything is written: a missing library must not leave half an export.
     if kind == "parquet":
         import_library("pyarrow.parquet", extra="parquet", user="--to parquet")
-    write = _WRITERS[kind]
+    targets = {name: to if only else to / f"{name}.{kind}" for name in ([only] if only else TABLES)}
     return [
-        ExportTarget(to if only else to / f"{name}.{kind}", partial(write, table=getattr(results, name)))
-        for name in ([only] if only else TABLES)
+        ExportTarget(path, partial(_write_table, kind=kind, table=getattr(results, name)))
+        for name, path in targets.items()
     ]
 
 
-def _write_csv(path: Path, table: ResultTable[PlacedRow]) -> None:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(table.columns)
-    for record in table.records():
-        writer.writerow([csv_cell(_time_as_text(value)) for value in record.values()])
-    write_output(path, text.getvalue().encode())
+def _write_table(path: Path, kind: str, table: ResultTable[PlacedRow]) -> None:
+    records = table.records()
+    if kind == "parquet":
+        arrow, parquet = (import_library(name, extra="parquet", user="") for name in ("pyarrow", "pyarrow.parquet"))
 
-
-def _write_jsonl(path: Path, table: ResultTable[PlacedRow]) -> None:
-    lines = (json.dumps(record, ensure_ascii=False, default=_time_as_text) for record in table.records())
-    write_output(path, "".join(f"{escape_json_text(line)}\n" for line in lines).encode())
-
-
-def _write_parquet(path: Path, table: ResultTable[PlacedRow]) -> None:
-    arrow, parquet = (
-        import_library("pyarrow", extra="parquet", user=""),
-        import_library("pyarrow.parquet", extra="parquet", user=""),
-    )
-    types = {
-        str: arrow.string(), int: arrow.int64(), float: arrow.float64(), bool: arrow.bool_(),
-        datetime: arrow.timestamp("us", tz="UTC"),
-    }  # fmt: skip
-    schema = arrow.schema([(name, types[kind]) for name, kind in table.columns.items()])
-    parquet.write_table(arrow.Table.from_pylist(table.records(), schema=schema), path)
-
-
-_WRITERS = {"csv": _write_csv, "jsonl": _write_jsonl, "parquet": _write_parquet}
+        types = {
+            str: arrow.string(), int: arrow.int64(), float: arrow.float64(), bool: arrow.bool_(),
+            datetime: arrow.timestamp("us", tz="UTC"),
+        }  # fmt: skip
+        schema = arrow.schema([(name, types[held]) for name, held in table.columns.items()])
+        parquet.write_table(arrow.Table.from_pylist(records, schema=schema), path)
+        return
+    if kind == "csv":
+        file = io.StringIO()
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(table.columns)
+        # A cell that begins with `=` would be a formula to a spreadsheet, whoever wrote it.
+        writer.writerows([csv_cell(_time_as_text(value)) for value in record.values()] for record in records)
+        text = file.getvalue()
+    else:
+        lines = (json.dumps(record, ensure_ascii=False, default=_time_as_text) for record in records)
+        text = "".join(f"{escape_json_text(line)}\n" for line in lines)
+    write_output(path, text.encode())
 
 
 def _time_as_text(value: object) -> object:

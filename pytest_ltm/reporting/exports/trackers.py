@@ -8,20 +8,21 @@ import os
 import re
 import shutil
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pytest_ltm._storage.sanitize import escape_unprintable, for_library
+from pytest_ltm.reporting.exports.loaded import examples_of, run_slices
 from pytest_ltm.reporting.exports.output import ExportTarget, import_library
-from pytest_ltm.reporting.exports.run_slices import examples_of, run_slices
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from pytest_ltm.reporting.exports.loaded import Results
-    from pytest_ltm.reporting.exports.run_slices import RunSlice
+    from pytest_ltm.reporting.exports.loaded import Results, RunSlice
 
 
+# By column.
+Examples: TypeAlias = "dict[str, list[Any]]"
 EXPERIMENT = "pytest-ltm"
 DATABASE = "mlflow.db"
 # Says which agent, span and run it is: what is exported again is found by it.
@@ -36,49 +37,57 @@ def mlflow_outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
     """Return an entry for each agent and span in the store in the folder `to`; LtmError where mlflow is absent."""
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
     import_library("mlflow", extra="mlflow", user="--to mlflow")
+    # Both report each step of making a database, which is nobody's concern here.
     logging.getLogger("alembic").setLevel(logging.WARNING)
     logging.getLogger("mlflow").setLevel(logging.WARNING)
-    there = _stored_ids(to) if (to / DATABASE).is_file() else set()
+    stored: set[str] = set()
+    # Asking a store that is not there would make one.
+    if (to / DATABASE).is_file():
+        client, experiment = _open_store(to)
+        stored = {run.data.tags.get(_TAG, "") for run in client.search_runs([experiment])}
+    return _run_targets(results, to, _write_mlflow_run, lambda part: part.id in stored)
+
+
+def _run_targets(
+    results: Results, to: Path, write: Callable[[RunSlice, Examples, Path], None], is_there: Callable[[RunSlice], bool]
+) -> list[ExportTarget]:
     rows = examples_of(results)
     return [
-        ExportTarget(to, partial(_write_mlflow_run, part, rows(part)), escape_unprintable(part.name), part.id in there)
+        ExportTarget(to, partial(write, part, rows(part)), escape_unprintable(part.name), is_there(part))
         for part in run_slices(results)
     ]
 
 
-def _mlflow_client(store: Path) -> Any:
+def _open_store(store: Path) -> tuple[Any, str]:
+    """Return a client of the store in this folder, and the id of our experiment in it."""
     mlflow = import_library("mlflow", extra="mlflow", user="")
-    return mlflow.MlflowClient(tracking_uri=f"sqlite:///{(store / DATABASE).resolve()}")
+    client = mlflow.MlflowClient(tracking_uri=f"sqlite:///{(store / DATABASE).resolve()}")
+    experiment = client.get_experiment_by_name(EXPERIMENT)
+    if experiment is not None:
+        return client, str(experiment.experiment_id)
+    return client, str(client.create_experiment(EXPERIMENT, artifact_location=(store / "artifacts").resolve().as_uri()))
 
 
-def _experiment_id(client: Any, store: Path) -> str:
-    experiment_by_name = client.get_experiment_by_name(EXPERIMENT)
-    if experiment_by_name is not None:
-        return str(experiment_by_name.experiment_id)
-    return str(client.create_experiment(EXPERIMENT, artifact_location=(store / "artifacts").resolve().as_uri()))
-
-
-def _stored_ids(store: Path) -> set[str]:
-    client = _mlflow_client(store)
-    return {run.data.tags.get(_TAG, "") for run in client.search_runs([_experiment_id(client, store)])}
-
-
-def _write_mlflow_run(part: RunSlice, examples: Mapping[str, Any], store: Path) -> None:
+def _write_mlflow_run(part: RunSlice, examples: Examples, store: Path) -> None:
     store.mkdir(exist_ok=True)
-    client = _mlflow_client(store)
-    experiment = _experiment_id(client, store)
+    client, experiment = _open_store(store)
     for old in client.search_runs([experiment], filter_string=f"tags.`{_TAG}` = '{part.id}'"):
         client.delete_run(old.info.run_id)
     began, ended = (int(at.timestamp() * 1_000) for at in (part.begin_time, part.end_time))
     name, tags = escape_unprintable(for_library(part.name)), {_TAG: part.id}
     run = client.create_run(experiment, start_time=began, run_name=name, tags=tags).info.run_id
     entities = import_library("mlflow.entities", extra="mlflow", user="")
+    facts = part.facts()
+    # MLflow has no nested values: those of the plan get names such as `plan/filler`.
+    plan = {f"plan/{name}": value for name, value in facts.pop("plan").items()}
+    known = {name: value for name, value in for_library(facts | plan).items() if value not in (None, "")}
+    texts = {mlflow_name(key): one if isinstance(one, str) else json.dumps(one) for key, one in known.items()}
     client.log_batch(
         run,
         metrics=[entities.Metric(mlflow_name(key), figure, began, 0) for key, figure in part.figures().items()],
-        params=[entities.Param(key, value) for key, value in _run_parameters(part.facts()).items()],
+        params=[entities.Param(key, escape_unprintable(text)[:_LONGEST]) for key, text in texts.items()],
     )
-    client.log_table(run, dict(examples), "examples.json")
+    client.log_table(run, examples, "examples.json")
     client.set_terminated(run, status="FINISHED" if part.complete else "KILLED", end_time=ended)
 
 
@@ -86,15 +95,6 @@ def mlflow_name(name: str) -> str:
     """Return a name as MLflow can have it."""
     kind, slash, rest = name.partition("/")
     return f"{_UNFIT.sub('_', kind)}{slash}{_UNFIT.sub('_', rest)}"[:_LONGEST_NAME]
-
-
-def _run_parameters(facts: Mapping[str, Any]) -> dict[str, str]:
-    """Return the facts as names and texts; those of the plan have names such as `plan/filler`."""
-    flat = {name: value for name, value in facts.items() if name != "plan"}
-    flat |= {f"plan/{name}": value for name, value in facts["plan"].items()}
-    known = {name: value for name, value in for_library(flat).items() if value not in (None, "")}
-    texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in known.items()}
-    return {mlflow_name(name): escape_unprintable(text)[:_LONGEST] for name, text in texts.items()}
 
 
 PROJECT = "pytest-ltm"
@@ -111,23 +111,14 @@ def wandb_outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
     for kind in ("CACHE", "CONFIG", "DATA"):  # else they are in the user's home
         os.environ[f"WANDB_{kind}_DIR"] = str(to.resolve() / kind.lower())
     import_library("wandb", extra="wandb", user="--to wandb")
-    rows = examples_of(results)
-    return [
-        ExportTarget(
-            to,
-            partial(_write_wandb_run, part, rows(part)),
-            escape_unprintable(part.name),
-            bool(_written_runs(part, to)),
-        )
-        for part in run_slices(results)
-    ]
+    return _run_targets(results, to, _write_wandb_run, lambda part: bool(_written_runs(part, to)))
 
 
 def _written_runs(part: RunSlice, to: Path) -> list[Path]:
     return list((to / "wandb").glob(f"offline-run-*-{part.id}"))
 
 
-def _write_wandb_run(part: RunSlice, examples: Mapping[str, list[Any]], to: Path) -> None:
+def _write_wandb_run(part: RunSlice, examples: Examples, to: Path) -> None:
     wandb = import_library("wandb", extra="wandb", user="")
     to.mkdir(exist_ok=True)
     for old in _written_runs(part, to):

@@ -15,14 +15,39 @@ if TYPE_CHECKING:
     from pytest_ltm.reporting.html.report_data import Material, ResultSeries
 
 
-WIDTH, HEIGHT = 640, 300
-LEFT, RIGHT, TOP, BOTTOM = 44, 16, 14, 44
 # Strokes in the style sheet, for the best agents at the largest memory span; all others are thin and grey.
 COLOURS = 8
 
 
+class Tick(NamedTuple):
+    """One mark on an axis."""
+
+    at: float
+    label: str
+
+
+class ChartFrame(NamedTuple):
+    """The size of a chart, and its margins, in the order in which templates unpack them."""
+
+    width: int
+    height: int
+    left: int
+    right: int
+    top: int
+    bottom: int
+
+    def y(self, share: float) -> float:
+        """Return where a share of full marks stands."""
+        return self.top + (1 - min(max(share, 0.0), 1.0)) * (self.height - self.top - self.bottom)
+
+    @property
+    def scores(self) -> list[Tick]:
+        """The marks of the y axis."""
+        return [Tick(self.y(score), f"{100 * score:.0f}%") for score in (0, 0.25, 0.5, 0.75, 1)]
+
+
 class ChartPoint(NamedTuple):
-    """One series in a chart."""
+    """One result in a chart."""
 
     x: float
     y: float
@@ -30,6 +55,15 @@ class ChartPoint(NamedTuple):
     """Bottom of the interval's bar."""
     high: float
     title: str
+    is_run: bool = True
+
+
+def path_through(points: Sequence[ChartPoint]) -> str:
+    """Return the path of a line through the points; "" for none."""
+    return "M" + "L".join(f"{point.x:.1f} {point.y:.1f}" for point in points) if points else ""
+
+
+FRAME = ChartFrame(640, 300, left=44, right=16, top=14, bottom=44)
 
 
 class ChartLine(NamedTuple):
@@ -40,13 +74,6 @@ class ChartLine(NamedTuple):
     """From 0; COLOURS: one of many."""
     path: str
     points: Sequence[ChartPoint]
-
-
-class Tick(NamedTuple):
-    """One mark on an axis."""
-
-    at: float
-    label: str
 
 
 class Band(NamedTuple):
@@ -67,17 +94,16 @@ class AccuracyChart(NamedTuple):
     """What the x axis measures."""
     title: str
     bands: Sequence[Band] = ()
-    size: tuple[int, ...] = (WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM)
+    size: ChartFrame = FRAME
 
     @property
     def named(self) -> Sequence[ChartLine]:
         """The lines that have a colour of their own."""
         return [line for line in self.lines if line.colour < COLOURS]
 
-    @property
-    def scores(self) -> list[Tick]:
-        """The marks of the y axis."""
-        return [Tick(_score_y(score), f"{100 * score:.0f}%") for score in (0, 0.25, 0.5, 0.75, 1)]
+
+# Where points may begin; isolated examples stand there, and the memory spans a little further to the right.
+_BEGIN = FRAME.left + 20
 
 
 def score_by_span(material: Material) -> AccuracyChart | None:
@@ -86,14 +112,28 @@ def score_by_span(material: Material) -> AccuracyChart | None:
     spans = {each.column.span: each.column.span_label for each in sorted(series, key=lambda one: one.column.span or 0)}
     if len(spans) < 2:
         return None
-    x = _span_positions([*spans])
-    lines = _chart_lines(material, series, lambda each: (x(each.column.span), each.column.span_label))
+    in_tokens = [span for span in spans if span is not None]
+    scale = _log_scale(_BEGIN + 70 * (None in spans), min(in_tokens), max(in_tokens))
+
+    def x(span: int | None) -> float:
+        return _BEGIN if span is None else scale(span)
+
+    # What nobody under test is measured against: what others earn at best, and what takes no memory.
+    names, bands = agents_under_test(series), []
+    others = [each.column for each in series if each.agent not in names]
+    ceiling = [(x(column.span), column.accuracy_lower_bound or 0.0) for column in others]
+    floor = [(x(each.column.span), each.column.floor / each.column.maximum_total) for each in series]
+    if ceiling and min(_highest_scores(ceiling).values()) < FULL_MARKS:
+        label = "above: more than any bundled agent or control earns"
+        bands.append(Band("ceiling", label, _area_outline(ceiling, FRAME.top)))
+    if any(score for _, score in floor):
+        bands.append(Band("floor", "below: earned without memory", _area_outline(floor, FRAME.height - FRAME.bottom)))
     return AccuracyChart(
-        lines,
+        _chart_lines(material, series, lambda each: (x(each.column.span), each.column.span_label)),
         [Tick(x(span), label) for span, label in spans.items()],
         axis="memory span in tokens (log scale)",
         title="Accuracy against memory span",
-        bands=_reference_bands(series, x),
+        bands=bands,
     )
 
 
@@ -106,14 +146,19 @@ def score_by_cost(material: Material) -> AccuracyChart | None:
     low, high = min(costs.values()), max(costs.values())
     if low == high:
         low, high = low / 2, high * 2
-    x = _log_scale(low, high)
+    x = _log_scale(_BEGIN, low, high)
+    exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    steps = [factor * 10.0**exponent for exponent in exponents for factor in (1, 2, 5)]
+    inside = [step for step in steps if low <= step <= high]
+    # About six round amounts have room; where none lies between the two, they stand themselves.
+    shown = inside[:: max(len(inside) // 6, 1)] or [low, high]
 
     def placed(each: ResultSeries) -> tuple[float, str]:
         return x(costs[each.key]), f"{each.column.span_label}, ${format_dollars(costs[each.key])}"
 
     return AccuracyChart(
         _chart_lines(material, series, placed),
-        [Tick(x(cost), f"${format_dollars(cost)}") for cost in _round_steps(low, high)],
+        [Tick(x(cost), f"${format_dollars(cost)}") for cost in shown],
         axis="cost in US dollars (log scale)",
         title="Accuracy against cost",
     )
@@ -127,26 +172,21 @@ def _chart_lines(
     ranked = [each.agent for each in rank_sides(material.series_at(largest_span_label(series))) if each.agent in names]
     lines = []
     for number, agent in enumerate(dict.fromkeys([*ranked, *(one for one in material.agents if one in names)])):
-        own = [_chart_point(each, *placed(each)) for each in series if each.agent == agent]
-        if points := sorted(own, key=lambda point: point.x):
-            path = "M" + "L".join(f"{point.x:.1f} {point.y:.1f}" for point in points)
-            lines.append(ChartLine(agent, min(number, COLOURS), path, points))
+        points = []
+        for each in (each for each in series if each.agent == agent):
+            column, (x, where) = each.column, placed(each)
+            score = column.accuracy_lower_bound or 0.0
+            # Without an interval the bar shows what open scores leave undecided.
+            most = column.total_upper_bound / column.maximum_total
+            low, high = (column.interval.low, column.interval.high) if column.interval else (score, most)
+            level = f", to {score_text(high)} if all that is open or has no score passed" if column.is_open else ""
+            level = f", 95% interval {score_text(low)} to {score_text(high)}" if column.interval else level
+            title = f"{each.agent} at {where}: {score_text(score)}{level}"
+            points.append(ChartPoint(x, FRAME.y(score), FRAME.y(low), FRAME.y(high), title))
+        points.sort(key=lambda point: point.x)
+        if points:
+            lines.append(ChartLine(agent, min(number, COLOURS), path_through(points), points))
     return lines
-
-
-def _reference_bands(series: Sequence[ResultSeries], x: Callable[[int | None], float]) -> list[Band]:
-    """Return what nobody under test is measured against: what others earn at best, and what takes no memory."""
-    names = agents_under_test(series)
-    others = [each.column for each in series if each.agent not in names]
-    ceiling = [(x(column.span), column.accuracy_lower_bound or 0.0) for column in others]
-    floor = [(x(each.column.span), each.column.floor / each.column.maximum_total) for each in series]
-    bands = []
-    if ceiling and min(_highest_scores(ceiling).values()) < FULL_MARKS:
-        label = "above: more than any bundled agent or control earns"
-        bands.append(Band("ceiling", label, _area_outline(ceiling, TOP)))
-    if any(score for _, score in floor):
-        bands.append(Band("floor", "below: earned without memory", _area_outline(floor, HEIGHT - BOTTOM)))
-    return bands
 
 
 def _highest_scores(places: Sequence[tuple[float, float]]) -> dict[float, float]:
@@ -160,53 +200,14 @@ def _area_outline(places: Sequence[tuple[float, float]], edge: float) -> str:
     """Return the outline between the highest score at each place and an edge of the chart."""
     points = sorted(_highest_scores(places).items())
     # to both sides of the chart: a band at one memory span is a band, too
-    outer = [(LEFT, points[0][1]), *points, (WIDTH - RIGHT, points[-1][1])]
-    return f"M{LEFT} {edge}L" + "L".join(f"{x:.1f} {_score_y(score):.1f}" for x, score in outer) + f"V{edge}Z"
+    outer = [(FRAME.left, points[0][1]), *points, (FRAME.width - FRAME.right, points[-1][1])]
+    return f"M{FRAME.left} {edge}L" + "L".join(f"{x:.1f} {FRAME.y(score):.1f}" for x, score in outer) + f"V{edge}Z"
 
 
-def _chart_point(series: ResultSeries, x: float, where: str) -> ChartPoint:
-    column = series.column
-    score = column.accuracy_lower_bound or 0.0
-    inside = column.interval
-    low, high = (inside.low, inside.high) if inside else (score, column.total_upper_bound / column.maximum_total)
-    level = f", 95% interval {score_text(low)} to {score_text(high)}" if inside else ""
-    level = level or (f", to {score_text(high)} if all that is open or has no score passed" if column.is_open else "")
-    return ChartPoint(
-        x, _score_y(score), _score_y(low), _score_y(high), f"{series.agent} at {where}: {score_text(score)}{level}"
-    )
-
-
-# Between isolated examples and the smallest memory span.
-_ISOLATED = 70
-
-
-def _span_positions(spans: Sequence[int | None]) -> Callable[[int | None], float]:
-    """Return where a memory span stands on the x axis; isolated examples come first."""
-    in_tokens = [span for span in spans if span is not None]
-    begin = LEFT + 20 + _ISOLATED * (len(in_tokens) < len(spans))
-    low, high = math.log(min(in_tokens)), math.log(max(in_tokens))
-    room = WIDTH - RIGHT - 20 - begin
-    return lambda span: (
-        LEFT + 20 if span is None else begin + ((math.log(span) - low) / (high - low) if high > low else 0.5) * room
-    )
-
-
-def _log_scale(low: float, high: float) -> Callable[[float], float]:
-    bottom, top = math.log(low), math.log(high)
-    room = WIDTH - LEFT - RIGHT - 40
-    return lambda value: LEFT + 20 + (math.log(value) - bottom) / (top - bottom) * room
-
-
-def _score_y(score: float) -> float:
-    return TOP + (1 - min(max(score, 0.0), 1.0)) * (HEIGHT - TOP - BOTTOM)
-
-
-def _round_steps(low: float, high: float) -> list[float]:
-    """Return round amounts between two, at least the two themselves."""
-    exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    steps = [factor * 10.0**exponent for exponent in exponents for factor in (1, 2, 5)]
-    inside = [step for step in steps if low <= step <= high]
-    return inside[:: max(len(inside) // 6, 1)] or [low, high]
+def _log_scale(begin: float, low: float, high: float) -> Callable[[float], float]:
+    """Return where an amount between `low` and `high` stands on the x axis, which it fills from `begin` on."""
+    bottom, top, room = math.log(low), math.log(high), FRAME.width - FRAME.right - 20 - begin
+    return lambda value: begin + ((math.log(value) - bottom) / (top - bottom) if top > bottom else 0.5) * room
 
 
 # --- The shade of a score: eleven steps that the style sheet gives their colours, in light, dark and print.

@@ -7,8 +7,6 @@ from math import inf
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from msgspec import structs
-
 from pytest_ltm._journal.fold import Example
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._results.statistics.totals import group_by
@@ -20,38 +18,53 @@ from pytest_ltm.reporting.html.charts import shade_class
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from pytest_ltm._journal.fold import ConversationRecord, Leap
-    from pytest_ltm._journal.result import ExampleMetric, NeedleRef, QuestionResult, ScenarioResult
+    from pytest_ltm._journal.fold import ConversationRecord
+    from pytest_ltm._journal.result import ExampleMetric, QuestionResult, ScenarioResult
     from pytest_ltm._model.transcript import Exchange
     from pytest_ltm.reporting.html.report_data import ExampleEntry
 
 
-NO_JOURNAL = "The run folder has no readable journal, so the exchanges are missing here."
 NO_EXCHANGES = "It has a score, but the journal has none of its exchanges: they are missing here."
 
 
 def example_details(
     result: ScenarioResult,
     record: ConversationRecord | None,
-    expected: object,
+    expected: str,
     damage: str = "",
     unanswered: Iterable[Exchange] = (),
 ) -> dict[str, Any]:
     """Return JSON values for the page.
 
-    `expected`: what the definition says, None if it says nothing; `damage`: what is wrong with the journal;
-    `unanswered`: the conversation's messages without a reply.
+    `expected`: what the definition says of right answers; `damage`: what is wrong with the journal; `unanswered`: the
+    conversation's messages without a reply.
     """
     talk = _talk_json(result, record, unanswered) if record else []
     lost = NO_EXCHANGES if result.scored and not talk else ""
+    if record is None:
+        lost = f"The run folder has no readable journal, so the exchanges are missing here. {damage}".rstrip()
+    automatic, span = result.automatic, ""
+    if result.measured_span is not None:
+        over = ", longer than its memory span" if result.overrun else ""
+        span = f"{pluralize(result.measured_span, 'token')} from its start to its last question{over}"
+    facts = {
+        "score": verdict_text(result, "none") + f" (passes at {result.threshold:.2f})" * result.scored,
+        "why": result.reason,
+        "before it was amended": f"{verdict_text(automatic)}: {automatic.reason}" if automatic else "",
+        "rule": result.rule,
+        "decided by": result.evidence,
+        "expected": expected,
+        "span": span,
+        "item": result.nodeid,
+    }
     return {
-        "facts": [[name, text] for name, text in _example_facts_shown(result, expected).items() if text],
+        "facts": [[name, text] for name, text in facts.items() if text],
         "checks": [[check.label, check.state] for check in result.checks],
         "curves": [[name, points] for name, points in metric_curves(result.metrics)],
         "questions": [_question_json(each) for each in result.questions],
         "evidence": result.evidence,
         "talk": talk,
-        "missing": lost if record else f"{NO_JOURNAL} {damage}".rstrip(),
+        "missing": lost,
     }
 
 
@@ -69,41 +82,17 @@ def metric_curves(metrics: Sequence[ExampleMetric]) -> Iterator[tuple[str, list[
             yield name, [values[place] for place in sorted(values)]
 
 
-def _example_facts_shown(result: ScenarioResult, expected: object) -> dict[str, str]:
-    automatic, span = "", ""
-    if result.automatic is not None:
-        automatic = f"{verdict_text(result.automatic)}: {result.automatic.reason}"
-    if result.measured_span is not None:
-        over = ", longer than its memory span" if result.overrun else ""
-        span = f"{pluralize(result.measured_span, 'token')} from its start to its last question{over}"
-    return {
-        "score": verdict_text(result, "none") + f" (passes at {result.threshold:.2f})" * result.scored,
-        "why": result.reason,
-        "before it was amended": automatic,
-        "rule": result.rule,
-        "decided by": result.evidence,
-        "expected": "" if expected is None else text_of(expected),
-        "span": span,
-        "item": result.nodeid,
-    }
-
-
 def _question_json(question: QuestionResult) -> dict[str, Any]:
-    return {
-        "n": question.number,
-        "q": question.text,
-        "a": question.answer,
-        **retrieval_json(question.retrieved),
-        "needles": [
-            {
-                "n": needle.number,
-                "text": needle.text,
-                "gap": _needle_text(needle),
-                **({} if needle.rank is None else {"rank": needle.rank}),
-            }
-            for needle in question.needles
-        ],
-    }
+    needles: list[dict[str, Any]] = []
+    for needle in question.needles:
+        parts = [f"{format_distance(needle.gap, timedelta(seconds=needle.seconds_passed))} before the question"]
+        told = f"{pluralize(needle.told_gap, 'token')} without the agent's replies"
+        parts += [told] * (needle.told_gap < needle.gap)
+        rank = {} if needle.rank is None else {"rank": needle.rank}
+        parts += [f"retrieved at rank {needle.rank}" if needle.rank else "not retrieved"] * bool(rank)
+        needles.append({"n": needle.number, "text": needle.text, "gap": "; ".join(parts), **rank})
+    fields = {"n": question.number, "q": question.text, "a": question.answer}
+    return {**fields, **retrieval_json(question.retrieved), "needles": needles}
 
 
 def own_exchanges(result: ScenarioResult, record: ConversationRecord, unanswered: Iterable[Exchange]) -> list[Exchange]:
@@ -112,6 +101,7 @@ def own_exchanges(result: ScenarioResult, record: ConversationRecord, unanswered
     `unanswered`: those of the record, which makes them anew whenever it is asked for them.
     """
     asked = filter(None, (record.exchange(one.number) for one in result.questions))
+    # By number, as most of what was asked for credit is an exchange of its own.
     own = [*record.transcript.exchanges_of(result.id), *(one for one in unanswered if one.by == result.id), *asked]
     return [one for _, one in sorted({one.number: one for one in own}.items())]
 
@@ -138,15 +128,6 @@ def _talk_json(
     ]
 
 
-def _needle_text(needle: NeedleRef) -> str:
-    parts = [f"{format_distance(needle.gap, timedelta(seconds=needle.seconds_passed))} before the question"]
-    told = f"{pluralize(needle.told_gap, 'token')} without the agent's replies"
-    parts += [told] * (needle.told_gap < needle.gap)
-    if needle.rank is not None:
-        parts.append(f"retrieved at rank {needle.rank}" if needle.rank else "not retrieved")
-    return "; ".join(parts)
-
-
 def retrieval_json(retrieved: tuple[str, ...] | None) -> dict[str, list[str]]:
     """Return what an agent retrieved, where it says so, for the page."""
     return {} if retrieved is None else {"found": list(retrieved)}
@@ -159,9 +140,15 @@ def plan_definitions(plan: Mapping[str, Any]) -> dict[str, Any]:
     return {f"{each.get('scenario')}/{each.get('example')}": each.get("definition") for each in result}
 
 
+def expected_answers(definitions: Mapping[str, Any]) -> dict[str, str]:
+    """Return what each example's definition says of right answers, as text; "" where it says nothing."""
+    said = {name: one.get("expected") for name, one in definitions.items() if isinstance(one, dict)}
+    return {name: "" if one is None else text_of(one) for name, one in said.items()}
+
+
 # --- A conversation as a time line: a lane for each example, marks at their tokens, needles joined to questions.
 
-# Characters shown of a filler's message; the journal has all of it.
+# Characters of a filler's message.
 FILLER_SHOWN = 600
 # The lane of opening message and filler.
 OTHERS = -1
@@ -176,13 +163,26 @@ def timeline_json(rows: Sequence[ExampleEntry], record: ConversationRecord) -> d
     lanes = {row.result.id: number for number, row in enumerate(ordered)}
     asked = {(row.result.id, question.number) for row in rows for question in row.result.questions}
     exchanges = sorted((*record.transcript, *record.unanswered.values()), key=lambda each: each.number)
+    marks, texts = [], {}
+    for each in exchanges:
+        # What no example said is nowhere else in the page; the journal has all of a long filler.
+        if each.by not in lanes:
+            more = len(each.message) - FILLER_SHOWN if each.kind == "filler" else 0
+            cut = f"{each.message[:FILLER_SHOWN]}\n… and {more:,} more characters, in journal.jsonl"
+            retrieved = retrieval_json(each.retrieved).values()
+            text = cut if more > 0 else each.message
+            texts[str(each.number)] = [text, each.reply, record.fault(each.number), *retrieved]
+        kind = "question" if (each.by, each.number) in asked else each.kind
+        place = each.number, lanes.get(each.by, OTHERS), kind, each.start
+        marks.append([*place, each.message_tokens, each.reply_tokens, f"{each.now:%Y-%m-%d %H:%M}"])
     return {
         "tokens": record.transcript.position,
         "lanes": [_lane_json(row, examples[row.key]) for row in ordered],
-        "marks": [_mark_json(each, lanes, asked) for each in exchanges],
+        "marks": marks,
+        # Jumps with no token between them are one.
         "jumps": [
-            [jump.position, f"+{describe_duration(jump.to - jump.before)}", f"{jump.to:%Y-%m-%d %H:%M}"]
-            for jump in _join_jumps(record.jumps)
+            [position, f"+{describe_duration(jumps[-1].to - jumps[0].before)}", f"{jumps[-1].to:%Y-%m-%d %H:%M}"]
+            for position, jumps in group_by(record.jumps, lambda jump: jump.position).items()
         ],
         "links": [
             [needle.number, question.number, needle.rank]
@@ -190,16 +190,7 @@ def timeline_json(rows: Sequence[ExampleEntry], record: ConversationRecord) -> d
             for question in row.result.questions
             for needle in question.needles
         ],
-        "texts": {
-            str(each.number): [
-                _shorten_filler(each),
-                each.reply,
-                record.fault(each.number),
-                *retrieval_json(each.retrieved).values(),
-            ]
-            for each in exchanges
-            if each.by not in lanes
-        },
+        "texts": texts,
     }
 
 
@@ -208,27 +199,3 @@ def _lane_json(row: ExampleEntry, example: Example) -> dict[str, Any]:
     fields = {"k": row.key, "name": result.id, "score": result.score, "shade": shade_class(result.score)}
     end = None if example.begin is None else example.end
     return fields | {"outcome": result.outcome, "from": example.begin, "to": end}
-
-
-def _mark_json(exchange: Exchange, lanes: dict[str, int], asked: set[tuple[str, int]]) -> list[Any]:
-    kind = "question" if (exchange.by, exchange.number) in asked else exchange.kind
-    lane, at = lanes.get(exchange.by, OTHERS), f"{exchange.now:%Y-%m-%d %H:%M}"
-    return [exchange.number, lane, kind, exchange.start, exchange.message_tokens, exchange.reply_tokens, at]
-
-
-def _join_jumps(jumps: Sequence[Leap]) -> list[Leap]:
-    """Return jumps with no token between them as one."""
-    joined: list[Leap] = []
-    for jump in jumps:
-        if joined and joined[-1].position == jump.position:
-            joined[-1] = structs.replace(joined[-1], to=jump.to)
-        else:
-            joined.append(jump)
-    return joined
-
-
-def _shorten_filler(exchange: Exchange) -> str:
-    text = exchange.message
-    if exchange.kind != "filler" or len(text) <= FILLER_SHOWN:
-        return text
-    return f"{text[:FILLER_SHOWN]}\n… and {len(text) - FILLER_SHOWN:,} more characters, in journal.jsonl"

@@ -10,15 +10,18 @@ from pytest_ltm._language.lists import first_and_rest, join_words
 from pytest_ltm._results.columns import LEFT_OPEN
 from pytest_ltm._results.metrics import leading_metrics
 from pytest_ltm._results.sentences import comparison_text, short_span, span_sentence
-from pytest_ltm._results.statistics.comparison import compare_runs
-from pytest_ltm._results.statistics.pairs import as_scored_row, pair_rows
 from pytest_ltm._results.statistics.spans_reached import effective_span
 from pytest_ltm._results.statistics.totals import group_by
 from pytest_ltm._results.text import format_dollars, pluralize, short_count
-from pytest_ltm.reporting.agent_sentences import agent_sentences_for, baseline_standings, largest_span_label, rank_sides
+from pytest_ltm.reporting.agent_sentences import (
+    agent_sentences_for,
+    baseline_standings,
+    compare_pairwise,
+    largest_span_label,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
     from pytest_ltm._results.columns import Column
     from pytest_ltm._results.sentences import ComparisonText
@@ -37,10 +40,10 @@ class SeriesDifference(NamedTuple):
 
 def series_difference(one: ResultSeries, other: ResultSeries) -> SeriesDifference | None:
     """Return what `one` has over `other`; None if they share no example with a score."""
-    pairs = pair_rows(*([as_scored_row(row.result, span_label="") for row in each.rows] for each in (other, one))).pairs
-    if not pairs:
+    compared = compare_pairwise(one, other)
+    if compared is None:
         return None
-    comparison = compare_runs(pairs)
+    pairs, comparison = compared
     gain = len({pair.scenario for pair in pairs}) * (comparison.difference or 0.0)
     return SeriesDifference(gain, comparison_text(one.label, other.label, pairs, comparison))
 
@@ -62,28 +65,37 @@ class HeadlineAnswer(NamedTuple):
 
 def headline_answers(material: Material) -> list[HeadlineAnswer]:
     """Return what others earn there, whether the best two differ, how far all remember, what it cost, what to mind."""
-    last = material.series_at(largest_span_label(material.series))
-    ranked = rank_sides(last)
-    known = [
-        _yardstick_answer(last, ranked),
-        _significance(material, ranked),
-        _effective_span(material),
-        _cost_answer(material),
-        _caveats(material),
-    ]
-    return [answer for answer in known if answer is not None]
+    answers, ranked = [], material.ranked
+    largest = material.series_at(largest_span_label(material.series))
+    # Where others are tested, agents of this package show what is possible.
+    yardsticks = [each for each in largest if each.column.is_bundled and each.column.out_of and each not in ranked]
+    if yardsticks and ranked:
+        parts = sorted(yardsticks, key=lambda each: -(each.column.accuracy_lower_bound or 0.0))
+        question = f"What do the bundled agents earn {span_place(ranked[0].column.span_label)}".strip()
+        text = join_words([f"{each.agent} {each.column.share}" for each in parts])
+        text += ". They are yardsticks and take no part."
+        answers.append(HeadlineAnswer(f"{question}?", f"{parts[0].agent} {parts[0].column.share}", text))
+    if len(ranked) > 1:
+        answers.append(_significance(material, *ranked[:2]))
+    # The effective memory span of each agent that was tested isolated and at a memory span.
+    spans = group_by(material.series, lambda series: series.agent)
+    tested = {name: each for name, each in spans.items() if len({one.column.span is None for one in each}) > 1}
+    known = {name: effective_span([row.result for one in each for row in one.rows]) for name, each in tested.items()}
+    if known:
+        short = ", ".join(f"{name}: {short_span(each)}" for name, each in list(known.items())[:_FEW])
+        text = " ".join(f"{name}: {span_sentence(each)}." for name, each in known.items())
+        answers.append(HeadlineAnswer("How far do they remember?", short, text))
+    return [*answers, _cost_answer(material), *_caveats(material)]
 
 
 def agent_sentences(material: Material) -> list[AgentSentence]:
     """Return a sentence on each agent under test, beside the baseline where a gate has compared it with one."""
     beside: dict[str, str] = {}
     # A baseline knows agents by their labels; here those of several runs have the run's name, too.
-    for number, run in enumerate(material.runs):
-        compared = run.summary.get("comparison")
-        if not isinstance(compared, dict):
-            continue
+    for number in range(len(material.runs)):
         names = {each.column.agent: each.agent for each in material.series if each.run == number}
-        beside.update({names[agent]: text for agent, text in baseline_standings(compared).items() if agent in names})
+        standings = baseline_standings(material.comparison(number))
+        beside |= {names[agent]: text for agent, text in standings.items() if agent in names}
     return agent_sentences_for(material.series, beside)
 
 
@@ -96,7 +108,7 @@ def trust_line(material: Material) -> list[str]:
     missing = [each for each in results if not each.scored]
     unproven = sum(each.upper is not None for each in results)
     lost, amended = sum(each.infrastructure for each in missing), sum(each.automatic is not None for each in results)
-    here = [each.column for each in rank_sides(material.series_at(largest_span_label(material.series)))[:1]]
+    here = [each.column for each in material.ranked[:1]]
     floor = here and here[0].floor
     # Imported runs hold only part of their conversations: of their tokens no share is known.
     played = [each.column for each in material.series if not material.runs[each.run].result.is_imported]
@@ -128,6 +140,7 @@ def gate_answers(material: Material) -> list[HeadlineAnswer]:
             continue
         state, broken = gate["state"], [one for one in gate.get("findings", ()) if one["state"] != "passed"]
         sentence = str(gate.get("sentence", "")).removeprefix("gate: ").removeprefix("could not be measured: ")
+        # A finding without a span is about an agent as a whole.
         places = [at_span(one["agent"], one["span_label"]) if one["span_label"] else one["agent"] for one in broken]
         told = [": ".join(filter(None, (place, one["sentence"]))) for place, one in zip(places, broken, strict=True)]
         texts = first_and_rest(told, _FEW, "{:,} more")
@@ -147,48 +160,19 @@ def leading_metric_answers(material: Material) -> list[HeadlineAnswer]:
     ]
 
 
-def _yardstick_answer(series: Iterable[ResultSeries], ranked: Sequence[ResultSeries]) -> HeadlineAnswer | None:
-    """Return what agents of this package earn where others are tested, as a measure of what is possible."""
-    others = [each for each in series if each.column.is_bundled and each.column.out_of and each not in ranked]
-    if not others or not ranked:
-        return None
-    parts = sorted(others, key=lambda each: -(each.column.accuracy_lower_bound or 0.0))
-    short = f"{parts[0].agent} {parts[0].column.share}"
-    text = join_words([f"{each.agent} {each.column.share}" for each in parts])
-    question = f"What do the bundled agents earn {span_place(ranked[0].column.span_label)}".strip()
-    return HeadlineAnswer(f"{question}?", short, f"{text}. They are yardsticks and take no part.")
-
-
-def _significance(material: Material, ranked: Sequence[ResultSeries]) -> HeadlineAnswer | None:
-    if len(ranked) < 2:
-        return None
-    first, second = ranked[0], ranked[1]
+def _significance(material: Material, first: ResultSeries, second: ResultSeries) -> HeadlineAnswer:
     question = "Is the difference real?"
     result = series_difference(first, second)
     if result is None:
         text = f"{first.agent} and {second.agent} share no example that both have a score for."
         return HeadlineAnswer(question, "Unknown", text)
-    said = result.told.text
-    if result.gain and _plan_fingerprints(material, first).isdisjoint(_plan_fingerprints(material, second)):
-        said += " Their plans differ, so they were asked different things; that may be why."
-    return HeadlineAnswer(question, result.told.short, said)
-
-
-def _plan_fingerprints(material: Material, series: ResultSeries) -> set[str]:
-    held = {row.conversation for row in series.rows}
-    return {each.folder.result.plan_fingerprint for each in material.conversations if each.key in held}
-
-
-def _effective_span(material: Material) -> HeadlineAnswer | None:
-    """Return the effective memory span of each agent that was tested isolated and at a memory span."""
-    spans = group_by(material.series, lambda series: series.agent)
-    tested = {name: each for name, each in spans.items() if len({one.column.span is None for one in each}) > 1}
-    known = {name: effective_span([row.result for one in each for row in one.rows]) for name, each in tested.items()}
-    if not known:
-        return None
-    short = ", ".join(f"{name}: {short_span(each)}" for name, each in list(known.items())[:_FEW])
-    text = " ".join(f"{name}: {span_sentence(each)}." for name, each in known.items())
-    return HeadlineAnswer("How far do they remember?", short, text)
+    held = group_by(material.conversations, lambda each: each.series)
+    plans = [{each.folder.result.plan_fingerprint for each in held.get(side.key, ())} for side in (first, second)]
+    # A gain on other questions may come from the questions.
+    other = " Their plans differ, so they were asked different things; that may be why."
+    return HeadlineAnswer(
+        question, result.told.short, result.told.text + other * bool(result.gain and plans[0].isdisjoint(plans[1]))
+    )
 
 
 def _cost_answer(material: Material) -> HeadlineAnswer:
@@ -213,6 +197,7 @@ def _cost_answer(material: Material) -> HeadlineAnswer:
     lost = sum(column.sum_of("lost_tokens") for column in columns)
     if lost:
         reply += f" Failed attempts used about {short_count(lost)} more tokens."
+    # Controls have a price as well, that of the model they imitate, but nobody pays it.
     paid = [column for column in columns if column.cost_usd is not None and not column.is_hypothetical]
     if not paid:
         return HeadlineAnswer(question, f"{short_count(tokens)} tokens", f"{reply} No agent reports its cost.")
@@ -230,48 +215,40 @@ def _cost_answer(material: Material) -> HeadlineAnswer:
     return HeadlineAnswer(question, f"{about}${format_dollars(total)}", text)
 
 
-def _caveats(material: Material) -> HeadlineAnswer | None:
+def _caveats(material: Material) -> list[HeadlineAnswer]:
+    """Return what a reader should know before believing the figures, in one answer; nothing where all is well."""
     results = [row.result for row in material.rows]
     missing = [each for each in results if not each.scored]
-    parts = []
-    if missing:
-        lost = sum(each.infrastructure for each in missing)
-        why = f", {lost} of them because of agent, judge, user or budget" if lost else ""
-        parts.append(
-            f"{len(missing):,} of {pluralize(len(results), 'example')} "
-            f"have no score and are left out of the means{why}."
-        )
-        lost = sum(each.is_lost for each in missing)
-        parts += [f"Totals and accuracy count {lost:,} of them as 0 and as 1."] * bool(lost)
-        parts += [
-            f"No score in {sentence}."
-            for sentence in _shared_sentences(material.series, lambda column: column.scenarios_without_score)
-        ]
-    unproven = sum(each.upper is not None for each in results)
-    if unproven:
-        parts.append(f"{unproven:,} of {pluralize(len(results), 'example')} {LEFT_OPEN}.")
-    over = sum(each.overrun for each in results)
-    if over:
-        parts.append(f"{pluralize(over, 'example')} overran their memory span.")
+    unproven, over = sum(each.upper is not None for each in results), sum(each.overrun for each in results)
+    faults, lost = sum(each.infrastructure for each in missing), sum(each.is_lost for each in missing)
     amended = sum(each.automatic is not None for each in results)
-    if amended:
-        parts.append(f"Amended by hand: {amended:,} of {pluralize(len(results), 'verdict')}.")
     free = [each for each in material.series if not each.column.control and not each.column.is_bundled]
-    tested = free or material.series
-    guessed = [each for each in tested if each.column.scenarios_at_guessing_level]
-    parts += [
-        f"{sentence}."
-        for sentence in _shared_sentences(guessed, lambda column: column.scenarios_at_guessing_level, _GUESSING)
-    ]
-    counts = {
-        "without a score": len(missing),
-        "open": unproven,
-        "overran": over,
-        "amended": amended,
-        "no better than guessing": len(guessed),
+    guessed = [each for each in free or material.series if each.column.scenarios_at_guessing_level]
+    whole = _shared_sentences(material.series, lambda column: column.scenarios_without_score)
+    why = f", {faults} of them because of agent, judge, user or budget" if faults else ""
+    examples = pluralize(len(results), "example")
+    # How many there are of each, in a few words, and what is said of it: the first is in large type.
+    counts: dict[str, tuple[int, list[str]]] = {
+        "without a score": (
+            len(missing),
+            [
+                f"{len(missing):,} of {examples} have no score and are left out of the means{why}.",
+                *[f"Totals and accuracy count {lost:,} of them as 0 and as 1."] * bool(lost),
+                *(f"No score in {sentence}." for sentence in whole),
+            ],
+        ),
+        "open": (unproven, [f"{unproven:,} of {examples} {LEFT_OPEN}."]),
+        "overran": (over, [f"{pluralize(over, 'example')} overran their memory span."]),
+        "amended": (amended, [f"Amended by hand: {amended:,} of {pluralize(len(results), 'verdict')}."]),
+        "no better than guessing": (
+            len(guessed),
+            [f"{text}." for text in _shared_sentences(guessed, lambda of: of.scenarios_at_guessing_level, _GUESSING)],
+        ),
     }
-    short = next((f"{count:,} {what}" for what, count in counts.items() if count), "")
-    return HeadlineAnswer("Caveats", short, " ".join(parts)) if parts else None
+    holding = {what: (count, texts) for what, (count, texts) in counts.items() if count}
+    shorts = [f"{count:,} {what}" for what, (count, _) in holding.items()]
+    text = " ".join(sentence for _, texts in holding.values() for sentence in texts)
+    return [HeadlineAnswer("Caveats", shorts[0], text)] if holding else []
 
 
 _GUESSING = "{columns}: no better than guessing in {scenarios}"

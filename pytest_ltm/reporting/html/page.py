@@ -24,11 +24,9 @@ from pytest_ltm._results.text import format_percent, score_text, short_count
 from pytest_ltm._storage.disk import write_output
 from pytest_ltm._storage.sanitize import escape_unprintable, for_screen
 from pytest_ltm._storage.secrets import dump_json_redacted
-from pytest_ltm.reporting.agent_sentences import largest_span_label, rank_sides
-from pytest_ltm.reporting.html.breaking_points import asked_at, breaking_points, comparable_columns, depth_maps
+from pytest_ltm.reporting.agent_sentences import largest_span_label
 from pytest_ltm.reporting.html.charts import score_by_cost, score_by_span, shade_class
-from pytest_ltm.reporting.html.details import example_details, plan_definitions, timeline_json
-from pytest_ltm.reporting.html.figure_cells import by_gap, figure_table, score_grid, worst_scenarios
+from pytest_ltm.reporting.html.details import example_details, expected_answers, plan_definitions, timeline_json
 from pytest_ltm.reporting.html.headline import (
     agent_sentences,
     gate_answers,
@@ -43,6 +41,16 @@ from pytest_ltm.reporting.html.report_data import (
     report_material,
     run_origin,
     unscored_reasons,
+)
+from pytest_ltm.reporting.html.score_tables import (
+    asked_at,
+    breaking_points,
+    by_gap,
+    comparable_columns,
+    depth_maps,
+    figure_table,
+    score_grid,
+    worst_scenarios,
 )
 from pytest_ltm.reporting.verification import DIFFERS, read_marked_run
 
@@ -96,10 +104,6 @@ _CONTROL = re.compile(r"\\[bfrtu]")
 
 # The most examples listed, as long as each scenario has one: Chromium opens them in about a second.
 MOST_EXAMPLES = 10_000
-# Contested answers that are listed: the run's folder has all.
-MOST_GRADED = 200
-# Facts of which it is listed what a memory made of them: results.json has all.
-MOST_NEEDLES = 2_000
 # The most bytes of time lines in the file; the first is always there.
 LINES = 12_000_000
 
@@ -123,13 +127,6 @@ def worst_examples(material: Material, most: int = MOST_EXAMPLES) -> frozenset[i
     numbers = range(1, max(map(len, scenarios)) + 1)
     fitting = bisect(numbers, most, key=lambda n: sum(len(rows) for examples in scenarios for rows in examples[:n]))
     return frozenset(row.key for examples in scenarios for rows in examples[: max(fitting, 1)] for row in rows)
-
-
-def in_turn(material: Material) -> Iterator[ConversationEntry]:
-    """Yield the conversations in the order in which they are packed: the first of each column, then the second."""
-    # Where time lines must be left out, each column should still show one.
-    for row in zip_longest(*group_by(material.conversations, lambda held: held.series).values()):
-        yield from filter(None, row)
 
 
 # --- Parcels: what stays compressed in the page until it is opened: examples, and the time lines of conversations.
@@ -164,7 +161,7 @@ class Parcels:
         defined, record = plan_definitions(held.folder.plan()), held.folder.record()
         damage = "" if record else held.folder.damage()
         unanswered = list(record.unanswered.values()) if record else []
-        expected = {name: text.get("expected") for name, text in defined.items() if isinstance(text, dict)}
+        said = expected_answers(defined)
         canonical = {name: json.dumps(text, sort_keys=True).encode() for name, text in defined.items()}
         digests = {name: hashlib.sha256(text).hexdigest()[:8] for name, text in canonical.items()}
         self.fingerprints |= {row.key: digests.get(row.result.id, "") for row in held.rows}
@@ -172,24 +169,22 @@ class Parcels:
             rows = [row for row in held.rows[number : number + TOGETHER] if row.key in self.shown]
             if rows:
                 entries = {
-                    str(row.key): example_details(row.result, record, expected.get(row.result.id), damage, unanswered)
+                    str(row.key): example_details(row.result, record, said.get(row.result.id, ""), damage, unanswered)
                     for row in rows
                 }
-                self._append(f"e{held.key}.{number // TOGETHER}", pack_json(entries))
+                self.ids.append(f"e{held.key}.{number // TOGETHER}")
+                self.texts.append(pack_json(entries))
         if record is None:
             return
         self.asked |= asked_at(held.rows, record)
         packed = "" if self.left_out else pack_json(timeline_json(held.rows, record))
         self.room -= len(packed)
         if packed and (self.room >= 0 or not self.lines):
-            self._append(f"c{held.key}", packed)
+            self.ids.append(f"c{held.key}")
+            self.texts.append(packed)
             self.lines.add(held.key)
         else:
             self.left_out.add(held.key)
-
-    def _append(self, id_: str, text: str) -> None:
-        self.ids.append(id_)
-        self.texts.append(text)
 
     def packed(self) -> Iterator[tuple[str, str]]:
         """Return what is packed, each after its element's id."""
@@ -203,8 +198,6 @@ SCRIPTS = (
 )  # fmt: skip
 # Examples shown at first: browsers lay out longer tables slowly.
 FIRST_ROWS = 300
-# With more series, only those against the best of their span are tested.
-ALL_PAIRS = 12
 
 
 def build_report(runs: Sequence[Path | LoadedRun], out: Path, *, most: int = MOST_EXAMPLES, lines: int = LINES) -> None:
@@ -222,10 +215,16 @@ def render_page(material: Material, most: int, lines: int) -> bytes:
     style, script = read_assets(STYLES), read_assets(SCRIPTS)
     shown = worst_examples(material, most)
     parcels = Parcels(shown, lines)
-    for held in in_turn(material):
-        parcels.add(held)
+    # The first of each column, then the second: where time lines are left out, each column still shows one.
+    for row in zip_longest(*group_by(material.conversations, lambda held: held.series).values()):
+        for held in filter(None, row):
+            parcels.add(held)
     last = largest_span_label(material.series)
-    versus, broken = _initial_comparison(material), breaking_points(material, shown)
+    broken, ranked = breaking_points(material, shown), material.ranked
+    # What is compared at first: the best two at the largest span, else two spans of one agent.
+    first, *others = ranked if len(ranked) > 1 else sorted(material.series, key=lambda series: series not in ranked)
+    same = [series for series in others if series.agent == first.agent and len(ranked) < 2]
+    versus = first.key, next(iter([*same, *others]), first).key
     best = (held.key for held in material.conversations if held.series == versus[0] and held.key in parcels.lines)
     _show_text.cache_clear()
     parts = template_environment().get_template("report.html.j2").stream(
@@ -248,13 +247,15 @@ def render_page(material: Material, most: int, lines: int) -> bytes:
         depths=depth_maps(material, parcels.asked, broken, shown),
         gaps=by_gap(material),
         averages=[one for run in material.runs for one in agent_metrics(run.result)],
-        needles=needle_rows(row.result for row in material.rows)[:MOST_NEEDLES],
+        # The first facts alone: results.json has what a memory made of each.
+        needles=needle_rows(row.result for row in material.rows)[:2_000],
         first_rows=FIRST_ROWS,
         rules=deciding_rules(material),
         origins=[run_origin(run) for run in material.runs],
         marks=[text for run in material.runs for text in run.result.notices if text.startswith(DIFFERS)],
         graded=[row.result for row in material.rows if row.result.is_contested],
-        most_graded=MOST_GRADED,
+        # The first contested answers alone: the run's folder has all.
+        most_graded=200,
         reasons=unscored_reasons(material),
         metrics=read_definitions(),
         index=_page_index(material),
@@ -262,7 +263,7 @@ def render_page(material: Material, most: int, lines: int) -> bytes:
         parcels=parcels,
         style=style,
         script=script,
-        policy=_content_policy(style, script),
+        policy=content_policy(style, script),
     )  # fmt: skip
     # A large page has half a million parts, each of which takes more room than its text.
     parts.enable_buffering(100)
@@ -310,20 +311,25 @@ def read_assets(names: Sequence[str]) -> str:
     return "\n".join((folder / name).read_text(encoding="utf-8") for name in names)
 
 
-def _content_policy(style: str, script: str) -> str:
+def content_policy(style: str, script: str = "") -> str:
     """Return a policy under which the page's own style and script work, nothing else, and no request is made."""
-    return (
-        f"default-src 'none'; script-src '{_source_hash(script)}'; style-src '{_source_hash(style)}'; img-src data:; "
-        "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
-    )
-
-
-def _source_hash(text: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+    own = {"script": script, "style": style}
+    digests = {kind: base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for kind, text in own.items()}
+    # By their hashes: a style or a script that somebody's answer smuggles in has another one.
+    sources = "".join(f"{kind}-src 'sha256-{digests[kind]}'; " for kind, text in own.items() if text)
+    rest = "; require-trusted-types-for 'script'" * bool(script)
+    return f"default-src 'none'; {sources}img-src data:; base-uri 'none'; form-action 'none'{rest}"
 
 
 def _page_index(material: Material) -> dict[str, Any]:
     """Return what the page's script must know at once."""
+    # Tests of all pairs grow with the square of the series.
+    # With more series, only those against the best of their span are tested.
+    if len(material.series) <= 12:
+        pairs = list(combinations(material.series, 2))
+    else:
+        pairs = [(best, other) for best, *others in map(material.ranked_at, material.spans) for other in others]
+    tested = {f"{one.key}|{other.key}": series_difference(one, other) for one, other in pairs}
     return {
         "series": [series.label for series in material.series],
         "columns": comparable_columns(material),
@@ -332,39 +338,15 @@ def _page_index(material: Material) -> dict[str, Any]:
             for held in material.conversations
         ],
         "together": TOGETHER,
-        "tests": _pair_tests(material),
+        "tests": {key: test.told.text for key, test in tested.items() if test},
         "first_rows": FIRST_ROWS,
     }
-
-
-def _pair_tests(material: Material) -> dict[str, str]:
-    """Return what is told of pairs of series, by `<one>|<other>`."""
-    # Tests of all pairs grow with the square of the series.
-    if len(material.series) <= ALL_PAIRS:
-        pairs = list(combinations(material.series, 2))
-    else:
-        ranked = [rank_sides(material.series_at(span)) for span in material.spans]
-        pairs = [(each[0], other) for each in ranked for other in each[1:]]
-    tested = {f"{one.key}|{other.key}": series_difference(one, other) for one, other in pairs}
-    return {key: test.told.text for key, test in tested.items() if test}
-
-
-def _initial_comparison(material: Material) -> tuple[int, int]:
-    """The series that are compared at first: the best two at the largest span, else two spans of one agent."""
-    ranked = rank_sides(material.series_at(largest_span_label(material.series)))
-    if len(ranked) > 1:
-        return ranked[0].key, ranked[1].key
-    first, *others = sorted(material.series, key=lambda series: series not in ranked)
-    same = [series for series in others if series.agent == first.agent]
-    other = next(iter([*same, *others]), first)
-    return first.key, other.key
 
 
 def _against_best(material: Material) -> dict[int, str]:
     """Return for each series its distance to the best of its span, and how probable that is by chance."""
     against: dict[int, str] = {}
-    for span in material.spans:
-        ranked = rank_sides(material.series_at(span))
+    for ranked in map(material.ranked_at, material.spans):
         for each in ranked[1:]:
             test = series_difference(ranked[0], each)
             if test is not None:

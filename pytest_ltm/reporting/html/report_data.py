@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ltm._journal.result import at_span
@@ -13,6 +14,7 @@ from pytest_ltm._results.columns import result_columns
 from pytest_ltm._results.sentences import precheck_sentences
 from pytest_ltm._results.statistics.totals import group_by
 from pytest_ltm._results.text import text_of
+from pytest_ltm.reporting.agent_sentences import largest_span_label, rank_sides
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -96,40 +98,43 @@ class Material:
         """Return the series at one memory span."""
         return tuple(series for series in self.series if series.column.span_label == span_label)
 
+    def ranked_at(self, span_label: str) -> list[ResultSeries]:
+        """Return the series under test at one memory span, the best first."""
+        return rank_sides(self.series_at(span_label))
+
+    @property
+    def ranked(self) -> list[ResultSeries]:
+        """Those at the largest memory span, where agents differ most."""
+        return self.ranked_at(largest_span_label(self.series))
+
+    def comparison(self, run: int) -> dict[str, Any]:
+        """Return what the summary of a run says of the one it was compared with; empty where it was not."""
+        return _as_mapping(self.runs[run].summary.get("comparison"))
+
 
 def report_material(runs: Sequence[LoadedRun]) -> Material:
     """Return what the runs hold."""
     held_in = Counter(agent for run in runs for agent in {each.result.agent for each in run.conversations})
-    series: list[ResultSeries] = []
+    serieses: list[ResultSeries] = []
     conversations: list[ConversationEntry] = []
-    rows = 0
+    # One count for the whole page: links, parcels and the page's address name an example by it.
+    keys = count()
     for number, run in enumerate(runs):
         for column in result_columns(run.result):
-            held = _conversation_entries(run, column, len(series), len(conversations), rows)
-            rows += sum(len(each.rows) for each in held)
-            conversations += held
+            place = column.agent, column.span_label
+            mine = [each for each in run.conversations if (each.result.agent, each.result.span_label) == place]
+            series, own = len(serieses), list[ExampleEntry]()
+            for key, folder in enumerate(mine, start=len(conversations)):
+                rows = tuple(
+                    ExampleEntry(key=next(keys), series=series, conversation=key, result=result)
+                    for result in folder.result.scenarios
+                )
+                own += rows
+                label = column.label if len(mine) == 1 else f"{column.label}, trial {folder.result.trial}"
+                conversations.append(ConversationEntry(key=key, series=series, label=label, folder=folder, rows=rows))
             name = f"{column.name} · {run.result.run_id}" if held_in[column.agent] > 1 else column.name
-            own = tuple(row for each in held for row in each.rows)
-            series.append(ResultSeries(key=len(series), run=number, agent=name, column=column, rows=own))
-    return Material(runs=tuple(runs), series=tuple(series), conversations=tuple(conversations))
-
-
-def _conversation_entries(
-    run: LoadedRun, column: Column, series: int, first: int, rows: int
-) -> list[ConversationEntry]:
-    place = column.agent, column.span_label
-    mine = [each for each in run.conversations if (each.result.agent, each.result.span_label) == place]
-    conversation_entries: list[ConversationEntry] = []
-    for key, folder in enumerate(mine, start=first):
-        numbered = tuple(
-            ExampleEntry(key=number, series=series, conversation=key, result=result)
-            for number, result in enumerate(folder.result.scenarios, start=rows)
-        )
-        rows += len(numbered)
-        label = column.label if len(mine) == 1 else f"{column.label}, trial {folder.result.trial}"
-        entry = ConversationEntry(key=key, series=series, label=label, folder=folder, rows=numbered)
-        conversation_entries.append(entry)
-    return conversation_entries
+            serieses.append(ResultSeries(key=series, run=number, agent=name, column=column, rows=tuple(own)))
+    return Material(runs=tuple(runs), series=tuple(serieses), conversations=tuple(conversations))
 
 
 # --- Where verdicts come from, what a run was made of, and the command that repeats it.
@@ -215,6 +220,7 @@ def repeat_command_of(rows: Sequence[ScenarioResult], plan: Mapping[str, Any], s
     # Files on the command line switch the default suite off, so a run that had both must name it.
     if own and plan.get("suite") == _DEFAULTS["suite"] and len(own) < len(files):
         words.append(f"--ltm-suite={plan['suite']}")
+    # A seed that is not a number was made from a text: the command needs that text.
     if seed not in (None, 0):
         words.append(f"--ltm-seed={seed if isinstance(seed, int) else plan.get('seed_source')}")
     return shlex.join([*words, *own])

@@ -30,7 +30,7 @@ from pytest_ltm.reporting.plots.plot_data import Curve, Forest, Frontier, Heat, 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pytest_ltm.reporting.plots.plot_data import AccuracyCurve, Content, ExchangeMark, Panel, PlottedDifference
+    from pytest_ltm.reporting.plots.plot_data import AccuracyCurve, Content, ExchangeMark
 
 
 class Look(Struct, frozen=True, kw_only=True):
@@ -85,7 +85,7 @@ def draw_plot(content: Content, look: Look) -> RenderedPlot:
     with _own_settings(look.fonts, max(scale, _SMALLEST)), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         figure = Figure(figsize=size, dpi=look.dpi if look.suffix == "png" else 72, layout="constrained")
-        _draw_content(_titled_part(figure, look.title, content.notes), content)
+        _DRAWN[type(content)](_titled_part(figure, look.title, content.notes), content)
         figure.draw_without_rendering()
         figure.set_layout_engine("none")
         for part in figure.subfigs:
@@ -111,39 +111,6 @@ def draw_plot(content: Content, look: Look) -> RenderedPlot:
 
 def _rounded(*shares: float) -> Any:
     return tuple(round(float(share), 4) for share in shares)
-
-
-def _draw_content(part: SubFigure, content: Content) -> None:
-    if isinstance(content, Curve):
-        tested = [line for line in content.lines if not line.reference]
-        at, step = _axis_positions(list(content.spans))
-        ends = min(at.values()) - 0.45 * step, max(at.values()) + 0.45 * step
-        together = len(tested) <= _TOGETHER
-        shown = _panel_axes(part, 1 if together else len(tested), _CURVE)
-        for number, axes in enumerate(shown):
-            beside = _draw_references(axes, content, at, ends)
-            if together:
-                axes.set_xlabel(content.across)
-                axes.set_ylabel("accuracy")
-                entries = [*_beside_each_other(axes, tested, at, step), *beside]
-            else:
-                grey: dict[str, Any] = {"color": "#C9C9C9", "linewidth": 0.6, "zorder": 2}
-                pale = [_draw_line(axes, line, at, bars=False, **grey) for line in tested]
-                handle = _draw_line(axes, tested[number], at, color=_COLOURS[0], marker="o", zorder=4)
-                axes.tick_params(axis="x", rotation=45)
-                axes.set_title(_plot_text(tested[number].agent, _title_room(part, len(tested), _CURVE)))
-                entries = [(handle, "the agent"), (pale[0], "the others"), *beside]
-            axes.set_xlim(*ends)
-            axes.set_xticks(list(at.values()), [_plot_text(content.spans[span], 12) for span in at])
-            _draw_accuracy_axis(axes)
-        if not together:
-            part.supxlabel(f"accuracy over {content.across}", size=_scaled_points(_BODY))
-        _draw_legend(part, entries)
-    else:
-        draw: dict[type, Any] = {
-            Heat: _draw_heatmap, Timeline: _draw_timeline, Frontier: _draw_frontier, Forest: _draw_forest,
-        }  # fmt: skip
-        draw[type(content)](part, content)
 
 
 def _draw_accuracy_axis(axes: Any) -> None:
@@ -205,43 +172,40 @@ def _size_in_inches(part: SubFigure) -> tuple[float, float]:
 
 def _wanted_size(content: Content, *, narrow: bool) -> tuple[float, float]:
     """Return the width and height in inches that a picture's content asks for; `narrow`: with its legend below."""
-    if isinstance(content, Curve):
-        return _wanted_curve_size(content, narrow=narrow)
-    if isinstance(content, Heat):
-        wide, high = _panel_grid(len(content.panels), len(content.columns))
-        labels = min(max(map(len, content.rows), default=0), _LONGEST)
-        panel = max(0.3 + 0.5 * len(content.columns), 1.5)
-        return max(3.4, 0.9 + 0.07 * labels + wide * panel), 0.9 + high * (0.55 + 0.3 * len(content.rows))
-    if isinstance(content, Frontier):
-        names = min(max(len(spot.agent) for panel in content.panels for spot in panel.spots), _LONGEST)
-        legend = 0.0 if narrow else 1.0 + 0.068 * names
-        return legend + 3.4 * len(content.panels), 3.4 + 0.1 * narrow * len(content.panels[0].spots)
-    if isinstance(content, Timeline):
-        return 9.0, max(2.6, min(1.2 + 0.17 * (len(content.lanes) + 1), 14.0))
-    wide, high = _panel_grid(len(content.panels), _FOREST)
-    return 2.0 + 3.0 * wide, 1.0 + high * (0.5 + 0.2 * max(len(of) for _, of in content.panels))
-
-
-def _wanted_curve_size(content: Curve, *, narrow: bool) -> tuple[float, float]:
-    tested = sum(not line.reference for line in content.lines)
-    if narrow and tested <= _TOGETHER:
-        return 4.2, 2.5 + 0.085 * (len(content.lines) + 2)
-    names = min(max(28, *(len(line.agent) for line in content.lines)), _LONGEST)
-    if tested <= _TOGETHER:
-        return 4.9 + 0.068 * names, max(3.6, 1.2 + 0.17 * (len(content.lines) + 2))
-    wide, high = _panel_grid(tested, _CURVE)
-    return 2.4 + 1.9 * wide, 0.9 + 1.35 * high
+    match content:
+        case Curve():
+            tested = sum(not line.reference for line in content.lines)
+            names = min(max(28, *(len(line.agent) for line in content.lines)), _LONGEST)
+            wide, high = _panel_grid(tested, _CURVE)
+            size = 2.4 + 1.9 * wide, 0.9 + 1.35 * high
+            if tested <= _TOGETHER:
+                size = 4.9 + 0.068 * names, max(3.6, 1.2 + 0.17 * (len(content.lines) + 2))
+                size = (4.2, 2.5 + 0.085 * (len(content.lines) + 2)) if narrow else size
+        case Heat():
+            wide, high = _panel_grid(len(content.panels), len(content.columns))
+            names = min(max(map(len, content.rows), default=0), _LONGEST)
+            panel = max(0.3 + 0.5 * len(content.columns), 1.5)
+            size = max(3.4, 0.9 + 0.07 * names + wide * panel), 0.9 + high * (0.55 + 0.3 * len(content.rows))
+        case Frontier():
+            names = min(max(len(spot.agent) for panel in content.panels for spot in panel.spots), _LONGEST)
+            legend = 0.0 if narrow else 1.0 + 0.068 * names
+            size = legend + 3.4 * len(content.panels), 3.4 + 0.1 * narrow * len(content.panels[0].spots)
+        case Timeline():
+            size = 9.0, max(2.6, min(1.2 + 0.17 * (len(content.lanes) + 1), 14.0))
+        case Forest():
+            wide, high = _panel_grid(len(content.panels), _FOREST)
+            size = 2.0 + 3.0 * wide, 1.0 + high * (0.5 + 0.2 * max(len(of) for _, of in content.panels))
+    return size
 
 
 def _panel_grid(panels: int, columns: int) -> tuple[int, int]:
     """Return how many panels with this many columns fit beside and below each other."""
-    most = max(1, min(panels, _ACROSS // max(columns, 1), ceil(sqrt(panels * 1.5))))
+    # At most 24 columns, over all panels, stand beside each other.
+    most = max(1, min(panels, 24 // max(columns, 1), ceil(sqrt(panels * 1.5))))
     high = ceil(panels / most)
     return ceil(panels / high), high
 
 
-# The most columns beside each other, over all panels.
-_ACROSS = 24
 _CURVE, _FOREST = 4, 8
 """How many of those a panel of curves takes, and one of differences."""
 
@@ -267,6 +231,37 @@ def _title_room(part: SubFigure, panels: int, columns: int, beside: int = 0) -> 
 
 # More agents than this have a panel each.
 _TOGETHER = 8
+
+
+def _draw_curve(part: SubFigure, content: Curve) -> None:
+    # Where each span stands; isolated examples have no length, so they have a place before the others.
+    at: dict[int | None, float] = {span: log2(span) for span in content.spans if span}
+    places = sorted(at.values())
+    step = min((later - one for one, later in pairwise(places)), default=1.0)
+    if None in content.spans:
+        at = {None: (places[0] - max(step, 1.0)) if places else 0.0, **at}
+    ends = min(at.values()) - 0.45 * step, max(at.values()) + 0.45 * step
+    tested = [line for line in content.lines if not line.reference]
+    together = len(tested) <= _TOGETHER
+    for number, axes in enumerate(_panel_axes(part, 1 if together else len(tested), _CURVE)):
+        beside = _draw_references(axes, content, at, ends)
+        if together:
+            axes.set_xlabel(content.across)
+            axes.set_ylabel("accuracy")
+            entries = [*_beside_each_other(axes, tested, at, step), *beside]
+        else:
+            grey: dict[str, Any] = {"color": "#C9C9C9", "linewidth": 0.6, "zorder": 2}
+            pale = [_draw_line(axes, line, at, bars=False, **grey) for line in tested]
+            handle = _draw_line(axes, tested[number], at, color=_COLOURS[0], marker="o", zorder=4)
+            axes.tick_params(axis="x", rotation=45)
+            axes.set_title(_plot_text(tested[number].agent, _title_room(part, len(tested), _CURVE)))
+            entries = [(handle, "the agent"), (pale[0], "the others"), *beside]
+        axes.set_xlim(*ends)
+        axes.set_xticks(list(at.values()), [_plot_text(content.spans[span], 12) for span in at])
+        _draw_accuracy_axis(axes)
+    if not together:
+        part.supxlabel(f"accuracy over {content.across}", size=_scaled_points(_BODY))
+    _draw_legend(part, entries)
 
 
 def _beside_each_other(axes: Any, lines: Sequence[AccuracyCurve], at: _Places, step: float) -> list[tuple[Any, str]]:
@@ -326,16 +321,6 @@ def _draw_frontier(part: SubFigure, content: Frontier) -> None:
     _draw_legend(part, [(handle, name) for name, handle in entries.items()])
 
 
-def _axis_positions(spans: Sequence[int | None]) -> tuple[_Places, float]:
-    """Return where each span stands, and the shortest distance; isolated examples have a place before the others."""
-    at: dict[int | None, float] = {span: log2(span) for span in spans if span}
-    places = sorted(at.values())
-    apart = min((later - one for one, later in pairwise(places)), default=1.0)
-    if None in spans:
-        at = {None: (places[0] - max(apart, 1.0)) if places else 0.0, **at}
-    return at, apart
-
-
 def _draw_line(axes: Any, line: AccuracyCurve, at: _Places, *, bars: bool = True, **style: Any) -> Any:
     x, y = [at[spot.span] for spot in line.spots], [spot.score for spot in line.spots]
     wide = [spot for spot in line.spots if spot.high - spot.low > 1 - FULL_MARKS]
@@ -383,10 +368,26 @@ def _draw_heatmap(part: SubFigure, content: Heat) -> None:
     width, height = _size_in_inches(part)
     labels = max(map(len, content.rows))
     cell = (width - 0.9 - 0.07 * min(labels, _LONGEST)) * 72 / wide / (columns + 0.5)
+    # Below three points nobody reads a number, above eight it would be larger than the labels.
     size = max(3.0, min(cell / 3.1, height * 72 / high / (rows + 2) / 2.2, _scaled_points(8.0)))
     steep = max(map(len, content.columns)) * _scaled_points(4.2) > cell
     for axes, panel in zip(shown, content.panels, strict=True):
-        _draw_squares(axes, panel, size)
+        for y, row in enumerate(panel.rows):
+            for x, square in enumerate(row):
+                if square is None:
+                    continue
+                look: dict[str, Any] = {"facecolor": "white", "edgecolor": "#B8B8B8", "hatch": "////"}
+                if square.score is not None:
+                    look = {"facecolor": mpl.colormaps[_MAP](square.score), "edgecolor": "white"}
+                axes.add_patch(mpl.patches.Rectangle((x - 0.5, y - 0.5), 1, 1, linewidth=0.6, **look))
+                # The lower half of the colours is too dark for black.
+                ink = "white" if square.score is not None and square.score < 0.55 else "black"
+                style: dict[str, Any] = {"color": ink, "ha": "center", "va": "center"}
+                axes.text(x, y - (0.14 if square.more else 0.0), square.text, size=size, **style)
+                axes.text(x, y + 0.28, square.more, size=size * 0.7, **style)
+        axes.set_xlim(-0.5, columns - 0.5)
+        axes.set_ylim(rows - 0.5, -0.5)
+        axes.spines[:].set_visible(False)
         axes.set_title(_plot_text(panel.name, _title_room(part, panels, columns, labels // 2)))
         axes.set_xticks(range(columns), [_plot_text(name, 12) for name in content.columns])
         axes.set_yticks(range(rows), [_plot_text(name, _LONGEST) for name in content.rows])
@@ -401,30 +402,7 @@ def _draw_heatmap(part: SubFigure, content: Heat) -> None:
     bar.ax.spines[:].set_visible(False)
 
 
-def _draw_squares(axes: Any, panel: Panel, size: float) -> None:
-    colours = mpl.colormaps[_MAP]
-    rows, columns = len(panel.rows), len(panel.rows[0])
-    for y, row in enumerate(panel.rows):
-        for x, square in enumerate(row):
-            if square is None:
-                continue
-            look: dict[str, Any] = {"facecolor": "white", "edgecolor": "#B8B8B8", "hatch": "////"}
-            if square.score is not None:
-                look = {"facecolor": colours(square.score), "edgecolor": "white"}
-            axes.add_patch(mpl.patches.Rectangle((x - 0.5, y - 0.5), 1, 1, linewidth=0.6, **look))
-            ink = "white" if square.score is not None and square.score < 0.55 else "black"
-            up = 0.14 if square.more else 0.0
-            axes.text(x, y - up, square.text, size=size, color=ink, ha="center", va="center")
-            axes.text(x, y + 0.28, square.more, size=size * 0.7, color=ink, ha="center", va="center")
-    axes.set_xlim(-0.5, columns - 0.5)
-    axes.set_ylim(rows - 0.5, -0.5)
-    axes.spines[:].set_visible(False)
-
-
 # --- One conversation.
-
-# Points: lanes that have less room have no names.
-_ILLEGIBLE = 2.5
 
 
 def _draw_timeline(part: SubFigure, content: Timeline) -> None:
@@ -454,6 +432,7 @@ def _draw_timeline(part: SubFigure, content: Timeline) -> None:
     entries: list[tuple[Any, str]] = [(said, "said")]
     questions = [mark for mark in content.marks if mark.kind == "question"]
     kinds = {"full marks": "o", "partial credit": "D", "no credit": "X", "no score": "s"}
+
     for name, marker in kinds.items():
         asked = [mark for mark in questions if _credit_label(content.lanes[mark.lane][1]) == name]
         if asked:
@@ -468,7 +447,8 @@ def _draw_timeline(part: SubFigure, content: Timeline) -> None:
     axes.set_ylim(lanes - 0.4, -1.6)
     axes.set_xlim(0, max(content.tokens, 1) * 1.01)
     room = _size_in_inches(part)[1] * 72 / (lanes + 6)
-    named = [_plot_text(name, _LONGEST) for name, _ in content.lanes] if room > _ILLEGIBLE else [""] * lanes
+    # Names of lanes with less room than this, in points, could not be read.
+    named = [_plot_text(name, _LONGEST) for name, _ in content.lanes] if room > 2.5 else [""] * lanes
     axes.set_yticks(range(-1, lanes) if any(named) else [-1], ["filler, opening", *filter(None, named)])
     axes.tick_params(axis="y", length=0, labelsize=max(2.0, min(_scaled_points(8.0), 0.75 * room)))
     in_thousands = content.tokens > 5_000
@@ -493,30 +473,30 @@ def _draw_forest(part: SubFigure, content: Forest) -> None:
     names = max(len(row.name) for _, rows in content.panels for row in rows)
     shown = _panel_axes(part, len(content.panels), _FOREST, same_rows=False)
     for axes, (label, rows) in zip(shown, content.panels, strict=True):
-        _draw_differences(axes, rows)
+        axes.axvline(0, color=_GREY, linewidth=0.8)
+        axes.axhspan(-0.5, 0.5, color=_PALE, zorder=0)  # behind the mean, which is the first row
+        for y, row in enumerate(rows):
+            better, colour = row.value >= 0, _COLOURS[0] if row.value >= 0 else _COLOURS[1]
+            if row.interval:
+                axes.plot(row.interval, (y, y), color=colour, linewidth=1.2, marker="|", markersize=4)
+            size = _scaled_points(4.5 if y else 6)
+            axes.plot([row.value], [y], color=colour, marker="o" if better else "s", markersize=size)
+        axes.set_yticks(range(len(rows)), [_plot_text(row.name, _LONGEST) for row in rows])
+        axes.tick_params(axis="y", length=0)
+        axes.set_ylim(len(rows) - 0.5, -0.5)
+        axes.grid(axis="x", color=_PALE, linewidth=0.6)
+        beside = axes.secondary_yaxis("right")
+        beside.set_yticks(range(len(rows)), [row.pairs for row in rows])
+        beside.tick_params(length=0, labelsize=_scaled_points(6.5), labelcolor=_GREY)
+        for side in (axes, beside):
+            side.spines[:].set_visible(False)
+        axes.spines["bottom"].set_visible(True)
         axes.set_xlim(-1.06 * reach, 1.06 * reach)
         axes.set_title(_plot_text(label, _title_room(part, len(content.panels), _FOREST, names // 2)))
     room = int(_size_in_inches(part)[0] * 72 / _scaled_points(_BODY) / 0.55)
     part.supxlabel(_plot_text(content.across, room), size=_scaled_points(_BODY))
 
 
-def _draw_differences(axes: Any, rows: Sequence[PlottedDifference]) -> None:
-    axes.axvline(0, color=_GREY, linewidth=0.8)
-    axes.axhspan(-0.5, 0.5, color=_PALE, zorder=0)
-    for y, row in enumerate(rows):
-        better, colour = row.value >= 0, _COLOURS[0] if row.value >= 0 else _COLOURS[1]
-        if row.interval:
-            axes.plot(row.interval, (y, y), color=colour, linewidth=1.2, marker="|", markersize=4)
-        size = _scaled_points(4.5 if y else 6)
-        axes.plot([row.value], [y], color=colour, marker="o" if better else "s", markersize=size)
-    names = [_plot_text(row.name, _LONGEST) for row in rows]
-    axes.set_yticks(range(len(rows)), names)
-    axes.tick_params(axis="y", length=0)
-    axes.set_ylim(len(rows) - 0.5, -0.5)
-    axes.grid(axis="x", color=_PALE, linewidth=0.6)
-    beside = axes.secondary_yaxis("right")
-    beside.set_yticks(range(len(rows)), [row.pairs for row in rows])
-    beside.tick_params(length=0, labelsize=_scaled_points(6.5), labelcolor=_GREY)
-    for side in (axes, beside):
-        side.spines[:].set_visible(False)
-    axes.spines["bottom"].set_visible(True)
+_DRAWN: Mapping[type, Any] = {
+    Curve: _draw_curve, Heat: _draw_heatmap, Timeline: _draw_timeline, Frontier: _draw_frontier, Forest: _draw_forest,
+}  # fmt: skip

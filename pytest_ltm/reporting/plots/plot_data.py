@@ -15,18 +15,17 @@ from pytest_ltm._results.statistics.totals import group_by, mean_or_none
 from pytest_ltm._results.text import NOTHING, one_line, pluralize, score_text
 from pytest_ltm._storage.errors import LtmError, did_you_mean
 from pytest_ltm.reporting.agent_sentences import agents_under_test
-from pytest_ltm.reporting.html.breaking_points import BANDS, asked_at, band_label, depth_spots, power_label, span_power
 from pytest_ltm.reporting.html.details import timeline_json as lanes_of
 from pytest_ltm.reporting.html.report_data import Material, report_material
+from pytest_ltm.reporting.html.score_tables import BANDS, asked_at, band_label, depth_spots, power_label, span_power
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from pytest_ltm._journal.fold import ConversationRecord
     from pytest_ltm._journal.result import ScenarioResult
-    from pytest_ltm._results.gate.changes import Change, Changes
+    from pytest_ltm._results.gate.changes import Changes
     from pytest_ltm._results.run_loading import LoadedRun
-    from pytest_ltm._results.statistics.comparison import Comparison
     from pytest_ltm.reporting.html.report_data import ConversationEntry, ResultSeries
 
 
@@ -178,6 +177,7 @@ def chosen_material(runs: Sequence[LoadedRun], agents: Sequence[str] = (), spans
     LtmError if there is no such agent or span.
     """
     whole = report_material(runs)
+    # By the labels that users gave, without the run that is added where several runs share one.
     there = {"agent": {each.column.agent for each in whole.series}, "memory span": set(whole.spans)}
     for what, names in (("agent", agents), ("memory span", spans)):
         for name in names:
@@ -215,18 +215,32 @@ def accuracy_curves(material: Material) -> Curve:
     ]
     cheats = {each.series for each in material.conversations if each.folder.result.is_cheat}
     others = [each for each in scored if each.agent not in own]
+    # What a cheat earns takes no memory, so it belongs to the floor and not to the ceiling.
     without = [(each.column.span, each.column.accuracy_lower_bound or 0.0) for each in others if each.key in cheats]
     without += [(each.column.span, each.column.floor / each.column.maximum_total) for each in scored]
     floor = _highest_per_span(without)
     ceiling = [(each.column.span, each.column.accuracy_lower_bound or 0.0) for each in others if each.key not in cheats]
     by_span = sorted((each.column for each in scored), key=lambda column: column.span or 0)
+    unknown = sum(column.unscored_examples for column in by_span if column.is_open)
+    unproven = sum(column.open for column in by_span)
+    counted = "counted as 0, bars also allow for 1"
+    notes = {
+        "Bars: 95\u00a0% intervals of the accuracy, in other conversations as well.": any(
+            column.interval for column in by_span
+        ),
+        "Points of a single conversation have no interval: it needs trials.": not all(
+            column.interval for column in by_span
+        ),
+        f"{pluralize(unknown, 'example')} without a score: {counted}.": unknown,
+        f"{pluralize(unproven, 'example')} left open, at least in part: {counted}.": unproven,
+    }
     return Curve(
         lines=tuple(sorted(lines, key=lambda line: line.reference)),
         spans={column.span: column.span_label for column in by_span},
         ceiling=_highest_per_span(ceiling),
         floor=floor if any(floor.values()) else {},
         across="memory span in tokens (log scale)",
-        notes=tuple(_curve_notes(scored)),
+        notes=tuple(note for note, holds in notes.items() if holds),
     )
 
 
@@ -237,6 +251,7 @@ def _plotted_score(series: ResultSeries) -> PlottedScore:
     return PlottedScore(
         span=column.span,
         score=score,
+        # Here open examples count as 0, so the score may lie outside the interval.
         low=min(score, sure.low) if sure else score,
         high=max(most, sure.high) if sure else most,
     )
@@ -245,20 +260,6 @@ def _plotted_score(series: ResultSeries) -> PlottedScore:
 def _highest_per_span(scores: Iterable[tuple[int | None, float]]) -> dict[int | None, float]:
     by_span = group_by(scores, lambda each: each[0])
     return {span: max(score for _, score in by_span[span]) for span in sorted(by_span, key=lambda span: span or 0)}
-
-
-def _curve_notes(scored: Sequence[ResultSeries]) -> Iterable[str]:
-    sure = [each for each in scored if each.column.interval]
-    if sure:
-        yield "Bars: 95\u00a0% intervals of the accuracy, in other conversations as well."
-    if len(sure) < len(scored):
-        yield "Points of a single conversation have no interval: it needs trials."
-    unknown = sum(each.column.unscored_examples for each in scored if each.column.is_open)
-    if unknown:
-        yield f"{pluralize(unknown, 'example')} without a score: counted as 0, bars also allow for 1."
-    unproven = sum(each.column.open for each in scored)
-    if unproven:
-        yield f"{pluralize(unproven, 'example')} left open, at least in part: counted as 0, bars also allow for 1."
 
 
 # --- Accuracy against what a reply costs.
@@ -288,16 +289,13 @@ def accuracy_frontier(material: Material, tier: str = "") -> Frontier:
             published = ()  # it is in seconds: beside tokens it would mean nothing
     if not panels or "seconds" not in panels[0].across:
         raise LtmError("no replies with a score were timed, so there is no frontier to draw")
-    return Frontier(panels=tuple(panels), notes=tuple(_frontier_notes(panels[0], tier)))
-
-
-def _frontier_notes(panel: FrontierPanel, tier: str) -> Iterable[str]:
-    least, most = BUDGETS
-    own = [(spot.cost, spot.score) for spot in panel.spots]
-    yield f"LAFS of all together, {least:g} to {most:g} s: {lafs(own):.1%}."
+    own, (least, most) = [(spot.cost, spot.score) for spot in panels[0].spots], BUDGETS
+    notes = [f"LAFS of all together, {least:g} to {most:g} s: {lafs(own):.1%}."]
     if tier:
-        gain = lafs([*own, *panel.published]) - lafs(panel.published)
-        yield f"Gain over the published frontier ({tier}, {lafs(panel.published):.1%}): {100 * gain:+.1f} points."
+        before = lafs(panels[0].published)
+        gain = 100 * (lafs([*own, *panels[0].published]) - before)
+        notes.append(f"Gain over the published frontier ({tier}, {before:.1%}): {gain:+.1f} points.")
+    return Frontier(panels=tuple(panels), notes=tuple(notes))
 
 
 # --- Heat maps: scenario by span; depth of the needle by length.
@@ -354,6 +352,7 @@ def example_heatmap(material: Material, skill: str = "") -> Heat:
         ordered = sorted(results, key=lambda result: natural_sort_key(f"{result.trial} {result.example}"))
         texts = [NOTHING if each.score is None else score_text(each.score) for each in ordered]
         drawn = [Square(text=text, score=each.score) for text, each in zip(texts, ordered, strict=True)]
+        # All panels have the same columns, but scenarios may have fewer examples.
         return (*drawn, *[None] * (columns - len(drawn)))
 
     return Heat(
@@ -378,7 +377,14 @@ def depth_heatmap(material: Material, by: By) -> Heat:
 
     LtmError where no example with a score has such a needle, or no journal says where it was told.
     """
-    spots = list(_by_gap(material) if by == "gap" else _by_share(material))
+    if by == "gap":
+        spots = list(_by_gap(material))
+    else:
+        asked: dict[int, int] = {}
+        for held in material.conversations:
+            record = held.folder.record()
+            asked |= asked_at(held.rows, record) if record else {}
+        spots = [(spot.agent, spot.length, spot.band, spot.score) for spot in depth_spots(material, asked)]
     if not spots:
         unknown = by == "share" and any(_by_gap(material))
         cure = "no journal says where needles were told: --by=gap needs none"
@@ -423,14 +429,6 @@ def _by_gap(material: Material) -> Iterable[_Placed]:
         for row in series.rows:
             if row.result.gap is not None and row.result.score is not None:
                 yield series.agent, column, span_power(row.result.gap), row.result.score
-
-
-def _by_share(material: Material) -> Iterable[_Placed]:
-    asked: dict[int, int] = {}
-    for held in material.conversations:
-        record = held.folder.record()
-        asked |= asked_at(held.rows, record) if record else {}
-    return [(spot.agent, spot.length, spot.band, spot.score) for spot in depth_spots(material, asked)]
 
 
 # --- One conversation.
@@ -494,34 +492,32 @@ def difference_forest(changes: Changes, spans: Sequence[str] = ()) -> Forest:
     LtmError where no example has a score in both.
     """
     asked = [change for change in changes.changes if change.level and (not spans or change.span_label in spans)]
-    panels = tuple((change.label, tuple(_plotted_differences(change))) for change in asked)
-    if not panels:
+    if not asked:
         raise LtmError("no example has a score on both sides, so there is no difference to draw")
+    panels = []
+    for change in asked:
+        # What lost most is at the top, below the mean.
+        names = sorted(change.scenarios, key=lambda name: (change.levels[name].difference, name))
+        sides = {OVERALL: change.overall, **{name: change.scenarios[name] for name in names}}
+        rows = [
+            PlottedDifference(
+                name=name,
+                value=side.difference or 0.0,
+                interval=(side.interval.low, side.interval.high) if side.interval else None,
+                pairs=f"+{side.better:,} −{side.worse:,} ={side.pairs - side.better - side.worse:,}",
+            )
+            for name, side in sides.items()
+        ]
+        panels.append((change.label, tuple(rows)))
     unsure = any(one.interval is None for _, of in panels for one in of)
     runs = "" if changes.before == changes.after else f" ({changes.before}; here {changes.after})"
     return Forest(
         across=f"difference in score from {changes.before_agent}{runs}",
-        panels=panels,
+        panels=tuple(panels),
         notes=(
             "Paired by example; at the right how many are better (+), worse (−) and equal (=).",
             *["Bars: 95\u00a0% intervals, in other conversations as well."]
             * any(one.interval for _, of in panels for one in of),
             *["No bar: no example differs, or there are too few trials for an interval."] * unsure,
         ),
-    )
-
-
-def _plotted_differences(change: Change) -> Iterable[PlottedDifference]:
-    yield _plotted_difference(OVERALL, change.overall)
-    for name in sorted(change.scenarios, key=lambda name: (change.levels[name].difference, name)):
-        yield _plotted_difference(name, change.scenarios[name])
-
-
-def _plotted_difference(name: str, comparison: Comparison) -> PlottedDifference:
-    level = comparison.pairs - comparison.better - comparison.worse
-    return PlottedDifference(
-        name=name,
-        value=comparison.difference or 0.0,
-        interval=(comparison.interval.low, comparison.interval.high) if comparison.interval else None,
-        pairs=f"+{comparison.better:,} −{comparison.worse:,} ={level:,}",
     )

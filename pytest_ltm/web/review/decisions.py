@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 FOLDER = "reviews"
 # Scores that differ by less are one score: thirds are written with few digits.
 SAME = 0.01
-LONGEST_REASON = 2_000
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 
 
@@ -139,7 +138,7 @@ def record_decision(run_folder: Path, row: ScenarioResult, reviewer: str, decisi
         raise ConfigurationError("what is skipped needs a reason: readers of the figures will ask for it")
     folder = run_folder / FOLDER
     make_private(folder, exist_ok=True)
-    kept = msgspec.structs.replace(decision, reason=decision.reason[:LONGEST_REASON])
+    kept = msgspec.structs.replace(decision, reason=decision.reason[:2_000])
     file = Appender(folder / f"{reviewer_name(reviewer)}.jsonl", new=False)
     try:
         file.append(codec.encode_record(kept).encode(), lasting=True)

@@ -120,11 +120,26 @@ def verdict_rows(cases: Cases, opinions: Opinions) -> str:
     A question of a data set has what its rules need to be run again. Any other row says what was decided when it was
     played ("automatic").
     """
-    rows = [
-        _labelled_row(f"{cases.run_id} {case.row.nodeid}", case, credit)
-        for case, credit in _labelled_cases(cases, opinions)
-    ]
-    return "".join(dump_json_redacted(row, json.dumps) + "\n" for row in rows)
+    lines = []
+    for case, credit in _labelled_cases(cases, opinions):
+        row, asked = case.row, {}
+        # What the rules of a data set go by; other definitions have no such parameters.
+        parameters = case.definition.get("parameters") or {}
+        if {"category", "sample", "choices"} <= parameters.keys() and not parameters["choices"]:
+            asked = {"set": "locomo", "type": str(parameters["category"])}
+        elif {"ability", "wanted_turns", "type"} <= parameters.keys():
+            abstains = "abstention:" * ("_abs" in str(parameters.get("id")))
+            asked = {"set": "longmemeval", "type": f"{abstains}{parameters['type']}"}
+        labelled: dict[str, Any] = {"id": f"{cases.run_id} {row.nodeid}"}
+        if asked and len(row.questions) == 1 and not SAME < credit < 1 - SAME:
+            labelled |= {**asked, "question": parameters.get("question"), "answer": case.expected}
+            labelled |= {"hypothesis": row.questions[0].answer, "label": credit > SAME}
+        else:
+            labelled |= {"scenario": row.scenario, "rule": row.rule, "questions": [each.text for each in row.questions]}
+            labelled |= {"answers": [each.answer for each in row.questions], "expected": case.expected}
+            labelled |= {"evidence": row.evidence, "automatic": row.score, "reason": row.reason, "credit": credit}
+        lines.append(dump_json_redacted(labelled, json.dumps) + "\n")
+    return "".join(lines)
 
 
 def judge_rows(cases: Cases, opinions: Opinions) -> tuple[str, int]:
@@ -143,8 +158,13 @@ def judge_rows(cases: Cases, opinions: Opinions) -> tuple[str, int]:
         group = asked.setdefault((questions[0].text, str(reference)), {})
         answers = group.setdefault("right" if credit > SAME else "wrong", [])
         answers += [questions[0].answer] * (questions[0].answer not in answers)
+    import yaml
+
     told = [{"question": question, "reference": reference, **kinds} for (question, reference), kinds in asked.items()]
-    return dump_json_redacted({"version": 1, "questions": told}, _yaml_text), left_out
+    # A line for each text, however long: reviewers read and edit the file.
+    how: dict[str, Any] = {"sort_keys": False, "allow_unicode": False, "width": 1_000_000}
+    file: dict[str, Any] = {"version": 1, "questions": told}
+    return dump_json_redacted(file, lambda data: str(yaml.safe_dump(data, **how))), left_out
 
 
 def _labelled_cases(cases: Cases, opinions: Opinions) -> Iterator[tuple[Case, float]]:
@@ -152,32 +172,3 @@ def _labelled_cases(cases: Cases, opinions: Opinions) -> Iterator[tuple[Case, fl
         credit = opinions.credit(case.row.nodeid)
         if credit is not None:
             yield case, credit
-
-
-def _labelled_row(name: str, case: Case, credit: float) -> dict[str, Any]:
-    row = case.row
-    # What the rules of a data set go by, from the parameters of a question's definition;
-    # empty for others.
-    parameters = case.definition.get("parameters") or {}
-    fields = {"question": parameters.get("question"), "answer": case.expected}
-    if {"category", "sample", "choices"} <= parameters.keys() and not parameters["choices"]:
-        asked = {"set": "locomo", "type": str(parameters["category"]), **fields}
-    elif {"ability", "wanted_turns", "type"} <= parameters.keys():
-        abstains = "abstention:" * ("_abs" in str(parameters.get("id")))
-        asked = {"set": "longmemeval", "type": f"{abstains}{parameters['type']}", **fields}
-    else:
-        asked = {}
-    if asked and len(row.questions) == 1 and not SAME < credit < 1 - SAME:
-        return {"id": name, **asked, "hypothesis": row.questions[0].answer, "label": credit > SAME}
-    return {
-        "id": name, "scenario": row.scenario, "rule": row.rule, "questions": [each.text for each in row.questions],
-        "answers": [each.answer for each in row.questions], "expected": case.expected, "evidence": row.evidence,
-        "automatic": row.score, "reason": row.reason, "credit": credit,
-    }  # fmt: skip
-
-
-def _yaml_text(data: object) -> str:
-    import yaml
-
-    text: str = yaml.safe_dump(data, sort_keys=False, allow_unicode=False, width=1_000_000)
-    return text

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote, urlencode
 
@@ -39,7 +41,6 @@ if TYPE_CHECKING:
 
 Which = Literal["queue", "sample", "disputes"]
 SAMPLE = 100
-_LARGEST_SAMPLE = 100_000
 # Characters of a text that are shown: of a longer one the beginning, and what decided.
 _LONGEST = 200_000
 
@@ -62,19 +63,13 @@ class ReviewAddress(Struct, frozen=True, kw_only=True):
         if which not in ("queue", "sample", "disputes") or (kind and kind not in KINDS):
             raise ConfigurationError(f"there is no list {which!r} of {kind!r}")
         # Of a longer number the first digits are enough: Python refuses to read thousands of them.
-        if not (sample.isdecimal() and 0 < int(sample[:7]) <= _LARGEST_SAMPLE):
+        if not (sample.isdecimal() and 0 < int(sample[:7]) <= 100_000):
             raise ConfigurationError(f"{sample!r} is not the size of a sample")
         reviewer, compare = (str(given.get(name, "")).strip() for name in ("reviewer", "compare"))
         if compare.startswith(".") or set(compare) & set("/\\"):
             raise ConfigurationError(f"{compare!r} is neither a baseline's name nor a run here")
-        return cls(
-            run=request.path_params["run"],
-            reviewer=reviewer_name(reviewer) if reviewer else "",
-            which=which,
-            kind=kind,
-            sample=int(sample),
-            compare=compare,
-        )
+        run, reviewer = request.path_params["run"], reviewer and reviewer_name(reviewer)
+        return cls(run=run, reviewer=reviewer, which=which, kind=kind, sample=int(sample), compare=compare)
 
     def query(self, **changes: object) -> str:
         """Return the address's query, with changes."""
@@ -85,27 +80,24 @@ class ReviewAddress(Struct, frozen=True, kw_only=True):
 # --- What is read for a page. Reading 10,000 verdicts takes most of a second, so the last runs are kept.
 
 _KEPT: dict[tuple[object, ...], Cases] = {}
-_MOST_KEPT = 4
 _READING = threading.Lock()
 
 
-def cases_of(path: Path, compare: str, baselines: Path, ltm_dir: Path) -> Cases:
-    """Return the examples of a run folder; read again if a result has changed. LtmError if it cannot be read."""
+def _run_under_review(request: Request, place: ReviewAddress) -> tuple[Path, Cases]:
+    """Return a run's folder and examples; read again if a result has changed. LtmError if they cannot be read."""
+    path, state = page_parts.run_folder(request, place.run), request.app.state
     files = [each for name in ("results.json", "plan.json") for each in sorted(path.glob(f"*/{name}"))]
     stats = [(str(each), each.stat().st_mtime_ns, each.stat().st_size) for each in files]
-    key = (str(path), compare, *stats)
+    key = (str(path), place.compare, *stats)
+    # One at a time: of two tabs that open at once the second finds what the first has read.
     with _READING:
         if key not in _KEPT:
-            cases = read_cases(path, find_side(compare, baselines, ltm_dir)[0] if compare else None)
-            while len(_KEPT) >= _MOST_KEPT:
+            side = find_side(place.compare, state.baselines, state.ltm_dir)[0] if place.compare else None
+            cases = read_cases(path, side)
+            while len(_KEPT) >= 4:
                 _KEPT.pop(next(iter(_KEPT)))
             _KEPT[key] = cases
-        return _KEPT[key]
-
-
-def _run_under_review(request: Request, place: ReviewAddress) -> tuple[Path, Cases]:
-    path = page_parts.run_folder(request, place.run)
-    return path, cases_of(path, place.compare, page_parts.baselines_folder(request), page_parts.ltm_dir(request))
+        return path, _KEPT[key]
 
 
 def listed_cases(cases: Cases, opinions: Opinions, place: ReviewAddress) -> Sequence[Case]:
@@ -137,8 +129,12 @@ def overview_page(request: Request) -> Response:
         return len(undecided_cases(held, opinions, place))
 
     drawn = estimate_error_rates(cases.drawn_cases[: place.sample], opinions)
-    kinds = [(kind, listed_cases(cases, opinions, ReviewAddress(run=place.run, kind=kind))) for kind in KINDS]
     sample = listed_cases(cases, opinions, structs.replace(place, which="sample"))
+    reviewers = []
+    for name in opinions.reviewers:
+        said = opinions.opinions_by(name).values()
+        skipped = sum(one.credit is None for one in said)
+        reviewers.append((name, pluralize(len(said) - skipped, "answer") + f", {skipped} skipped" * bool(skipped)))
     return page_parts.render_template(
         request,
         "review.html.j2",
@@ -147,25 +143,18 @@ def overview_page(request: Request) -> Response:
         cases=cases,
         kinds=[
             {"kind": kind, "meaning": MEANING[kind], "count": len(held), "left": left(held)}
-            for kind, held in kinds
-            if held
+            for kind in KINDS
+            if (held := listed_cases(cases, opinions, ReviewAddress(run=place.run, kind=kind)))
         ],
         left=left(cases.queue),
         left_in_sample=left(sample),
         disputes=len(listed_cases(cases, opinions, ReviewAddress(run=place.run, which="disputes"))),
-        reviewers=[(name, _opinion_counts(opinions.opinions_by(name).values())) for name in opinions.reviewers],
+        reviewers=reviewers,
         pairs=[_pair_row(pair) for pair in reviewer_agreements(opinions)],
         drawn=drawn,
         rate=format_percent(drawn.rate),
         interval=f"{format_percent(drawn.interval.low)} to {format_percent(drawn.interval.high)}",
     )
-
-
-def _opinion_counts(review_decisions: Iterable[decisions.ReviewDecision]) -> str:
-    result = list(review_decisions)
-    skipped = sum(one.credit is None for one in result)
-    answers = pluralize(len(result) - skipped, "answer")
-    return f"{answers}, {skipped} skipped" if skipped else answers
 
 
 def _pair_row(pair: Any) -> dict[str, str]:
@@ -211,6 +200,12 @@ def _case_shown(
     """Return what a reviewer sees of an example; what others decided, only in a dispute."""
     row, nodeid = case.row, case.row.nodeid
     others = opinions.opinions_on(nodeid) if place.which == "disputes" and opinions.is_disputed(nodeid) else {}
+    said: list[tuple[str, str]] = []
+    # Where it asks no question, its own exchanges are all there is to judge by.
+    with suppress(LtmError):
+        if not row.questions:
+            record = ConversationRecord.read_record(case.folder / "journal.jsonl")
+            said = [(each.message, each.reply) for each in record.transcript if each.by == row.id]
     return {
         "nodeid": nodeid,
         "title": row.id,
@@ -220,7 +215,7 @@ def _case_shown(
             {"text": question.text, "answer": mark_evidence(question.answer, row.evidence), "needles": question.needles}
             for question in row.questions
         ],
-        "said": [] if row.questions else _example_exchanges(case),
+        "said": said,
         "expected": shorten_text(case.expected, _LONGEST),
         "evidence": row.evidence,
         "score": verdict_text(row, "none"),
@@ -244,15 +239,6 @@ def _decision_word(review_decision: decisions.ReviewDecision | None) -> str:
 def _times_decided(review_decisions: Iterable[decisions.ReviewDecision], nodeid: str) -> int:
     """Return how often an answer was decided: a page that knows of fewer is out of date."""
     return sum(one.nodeid == nodeid for one in review_decisions)
-
-
-def _example_exchanges(case: Case) -> list[tuple[str, str]]:
-    """Return the example's own exchanges, where it asks no question."""
-    try:
-        record = ConversationRecord.read_record(case.folder / "journal.jsonl")
-    except LtmError:
-        return []
-    return [(each.message, each.reply) for each in record.transcript if each.by == case.row.id]
 
 
 def mark_evidence(text: str, evidence: str) -> list[tuple[bool, str]]:
@@ -295,22 +281,18 @@ def _save_decision(request: Request, given: Mapping[str, str]) -> Response:
 
 def credit_of(given: Mapping[str, str]) -> float | None:
     """Return the credit that a form gives, None for a skip; ConfigurationError for anything else."""
-    match given.get("grade"):
-        case "right":
-            return 1.0
-        case "wrong":
-            return 0.0
-        case "skip":
-            return None
-        case "partly":
-            try:
-                credit = float(given.get("credit") or "0.5")
-            except ValueError:
-                credit = -1.0
-            if not 0 <= credit <= 1:
-                raise ConfigurationError(f"a credit lies between 0 and 1, not {given.get('credit')!r}")
-            return credit
-    raise ConfigurationError("right, wrong, partly or skip?")
+    grades, grade = {"right": 1.0, "wrong": 0.0, "skip": None}, given.get("grade", "")
+    if grade in grades:
+        return grades[grade]
+    if grade != "partly":
+        raise ConfigurationError("right, wrong, partly or skip?")
+    credit = -1.0
+    with suppress(ValueError):
+        credit = float(given.get("credit") or "0.5")
+    # Not `credit < 0 or credit > 1`: "nan" is a number, too.
+    if not 0 <= credit <= 1:
+        raise ConfigurationError(f"a credit lies between 0 and 1, not {given.get('credit')!r}")
+    return credit
 
 
 _REFRESHING = threading.Lock()
@@ -322,28 +304,23 @@ def _refresh_run(path: Path) -> None:
         refresh_summary(read_run(path))
 
 
-def rows_for_rules(request: Request) -> Response:
-    """Send reviewed answers for `verdict-check`."""
-    return _download_response(request, "rows.jsonl", verdict_rows)
-
-
-def rows_for_judges(request: Request) -> Response:
-    """Send reviewed answers for `judge-check`."""
-    return _download_response(request, "judge.yml", lambda *given: judge_rows(*given)[0])
-
-
-def _download_response(request: Request, name: str, made: Callable[[Cases, Opinions], str]) -> Response:
+def send_rows(request: Request, *, name: str, made: Callable[[Cases, Opinions], str]) -> Response:
+    """Send reviewed answers for `verdict-check` or `judge-check`."""
     place = ReviewAddress.parse_request(request, request.query_params)
+    # Labels are what people say of answers: nothing that the run is compared with belongs in them.
     path, cases = _run_under_review(request, structs.replace(place, compare=""))
     text = made(cases, Opinions(decisions.read_decisions(path)))
     headers = {"Content-Disposition": f'attachment; filename="{quote(cases.run_id)}.{name}"'}
     return Response(text, media_type="text/plain", headers=headers)
 
 
+_ROWS: Mapping[str, Callable[[Cases, Opinions], str]] = {
+    "rows.jsonl": verdict_rows,
+    "judge.yml": lambda cases, opinions: judge_rows(cases, opinions)[0],
+}
 ROUTES = [
     Route("/review/{run}", overview_page),
     Route("/review/{run}/look", look_page),
     Route("/review/{run}/decide", decide_page, methods=["POST"]),
-    Route("/review/{run}/rows.jsonl", rows_for_rules),
-    Route("/review/{run}/judge.yml", rows_for_judges),
+    *(Route(f"/review/{{run}}/{name}", partial(send_rows, name=name, made=made)) for name, made in _ROWS.items()),
 ]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from pytest_ltm._journal import events
 from pytest_ltm._journal.codec import strip_checksum, whole_lines
@@ -17,9 +17,9 @@ from pytest_ltm._model.score import Unscored
 from pytest_ltm._results.gate.changes import one_agent
 from pytest_ltm._results.run_loading import results_in
 from pytest_ltm._results.text import score_text, text_of
-from pytest_ltm._storage.disk import read_regular
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm.judges._by_rules import RulesJudge
+from pytest_ltm.reporting.html.details import plan_definitions
 from pytest_ltm.web.review.decisions import SAME
 
 if TYPE_CHECKING:
@@ -44,8 +44,6 @@ MEANING: Mapping[Kind, str] = {
 MOVED = 0.5
 # Shares of full marks.
 NEAR = 0.1
-# Characters of an answer whose words are compared: longer ones are not read for this.
-_LONGEST = 20_000
 
 
 class Why(Struct, frozen=True):
@@ -127,13 +125,13 @@ def read_cases(path: Path, before: GateSide | None = None) -> Cases:
             earlier |= {(agent, *_case_key(row)[1:]): row.score for row in rows if row.score is not None}
     cases: list[Case] = []
     for held in result:
-        definitions = _definitions_by_example(held.path / "plan.json")
+        definitions = {name: one for name, one in plan_definitions(held.plan()).items() if isinstance(one, dict)}
         votes = _split_votes(held.path / "journal.jsonl", held.result)
         for row in held.result.scenarios:
             if row.scored or row.cause in ("unscored", "ungraded"):
                 case = Case(row=row, folder=held.path, definition=definitions.get(row.id, {}))
                 why = tuple(_review_reasons(case, votes.get(row.id, ""), earlier.get(_case_key(row))))
-                cases.append(msgspec.structs.replace(case, why=why))
+                cases.append(structs.replace(case, why=why))
     return Cases(run_id=path.resolve().name, path=path, cases=tuple(cases), notices=tuple(notices))
 
 
@@ -161,7 +159,8 @@ def _by_words(case: Case) -> Iterator[Why]:
     if row.score is None or len(row.questions) != 1 or not isinstance(reference, str) or not reference.strip():
         return
     [question] = row.questions
-    if SAME < row.score < 1 - SAME or len(question.answer) > _LONGEST:
+    # The words of a longer answer are those of any text, so they prove nothing.
+    if SAME < row.score < 1 - SAME or len(question.answer) > 20_000:
         return
     inquiry = PROMPTS["answer"].inquiry(question=question.text, reference=reference, answer=question.answer)
     says_yes = parse_grade(_BY_WORDS.assess(inquiry), inquiry.grades) == "yes"
@@ -178,57 +177,25 @@ _BY_WORDS = RulesJudge()
 
 
 def _split_votes(journal: Path, held: ConversationResult) -> dict[str, str]:
-    """Return by example how the judge's votes on one question differ, where they do."""
-    if not any(row.judge_calls > 1 for row in held.scenarios):
-        return {}
+    """Return by example how the judge's votes on one question differ, where they do, as far as the journal is read."""
     votes: dict[tuple[str, str], Counter[str]] = {}
-    for event in _judge_questions(journal):
-        prompt = PROMPTS.get(event.name)
-        if event.reply is None or prompt is None:
+    asked_often = any(row.judge_calls > 1 for row in held.scenarios)
+    for _, line in whole_lines(journal) if asked_often and journal.is_file() else ():
+        # Most lines are of other events: decoding those as well would take most of the time.
+        if not line.startswith(b'{"event":"judge"'):
             continue
-        grade = parse_grade(event.reply, prompt.grades)
-        said = "no grade" if isinstance(grade, Unscored) else grade
-        votes.setdefault((event.example, event.prompt), Counter())[said] += 1
+        with suppress(LtmError):
+            event = events.decode_event(strip_checksum(line), "")
+            prompt = PROMPTS.get(event.name) if isinstance(event, events.JudgeAsked) else None
+            if isinstance(event, events.JudgeAsked) and event.reply is not None and prompt is not None:
+                grade = parse_grade(event.reply, prompt.grades)
+                said = "no grade" if isinstance(grade, Unscored) else grade
+                votes.setdefault((event.example, event.prompt), Counter())[said] += 1
     return {
         example: "the judge's votes: " + ", ".join(f"{count} x {grade}" for grade, count in tally.most_common())
         for (example, _), tally in votes.items()
         if len(tally) > 1
     }
-
-
-def _judge_questions(journal: Path) -> Iterator[events.JudgeAsked]:
-    """Yield what the judge of a conversation was asked, as far as the journal can be read."""
-    if not journal.is_file():
-        return
-    for _, line in whole_lines(journal):
-        if line.startswith(_JUDGE):
-            try:
-                event = events.decode_event(strip_checksum(line), "")
-            except LtmError:
-                continue
-            if isinstance(event, events.JudgeAsked):
-                yield event
-
-
-_JUDGE = b'{"event":"judge"'
-
-
-class _Planned(Struct):
-    scenario: str = ""
-    example: str = ""
-    definition: dict[str, Any] = {}
-
-
-class _Plan(Struct):
-    examples: list[_Planned] = []
-
-
-def _definitions_by_example(plan: Path) -> dict[str, dict[str, Any]]:
-    try:
-        planned = msgspec.json.decode(read_regular(plan), type=_Plan).examples
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return {f"{one.scenario}/{one.example}": one.definition for one in planned}
 
 
 def _case_key(row: ScenarioResult) -> tuple[str, ...]:
