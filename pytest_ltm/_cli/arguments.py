@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -91,7 +92,7 @@ def add_seeds(parser: ArgumentParser) -> None:
 def add_pytest_options(parser: ArgumentParser) -> None:
     """Add --pytest."""
     text = "options for pytest, as in --pytest='-n 2'"
-    parser.add_argument("--pytest", action="append", default=[], metavar="OPTIONS", help=text)
+    parser.add_argument("--pytest", type=shlex.split, action="extend", default=[], metavar="OPTIONS", help=text)
 
 
 # --- what texts become

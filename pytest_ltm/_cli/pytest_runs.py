@@ -13,10 +13,9 @@ from pytest_ltm._storage.errors import LtmError
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from pytest_ltm._journal.result import ScenarioResult
     from pytest_ltm._results.run_loading import LoadedRun
 
 
@@ -62,13 +61,3 @@ def play_run(specs: Sequence[str], words: Sequence[str], folder: Path, cwd: Path
         lines = [line for line in said if line.startswith("ERROR")] or said[-12:]
         raise LtmError("nothing was played; pytest says:\n" + "\n".join(f"  {line}" for line in lines))
     return read_run(runs[-1])
-
-
-def examples_with_specs(run: LoadedRun) -> list[tuple[str, ScenarioResult]]:
-    """Return each example with the spec of its agent."""
-    return [(held.agent_spec, row) for held in run.result.conversations for row in held.scenarios]
-
-
-def counting_examples(rows: Iterable[tuple[str, ScenarioResult]]) -> list[tuple[str, ScenarioResult]]:
-    """Return the examples that count, if need be as 0: all but those that were skipped."""
-    return [(spec, row) for spec, row in rows if row.cause not in {"", "requires"} or row.scored]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import shutil
 import subprocess
 import sys
@@ -231,7 +230,7 @@ def _score_part_again(
     words = [
         given.python, "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider", f"--ltm-rescore={source}",
         f"--ltm-dir={work / 'ltm'}", "--ltm-judge=none", *([f"--rootdir={apart}"] if away else []),
-        *(word for text in given.pytest for word in shlex.split(text)),
+        *given.pytest,
     ]  # fmt: skip
     session = subprocess.run(  # noqa: S603 - the interpreter that runs this, or the one that the user names
         words, capture_output=True, text=True, errors="replace", check=False, cwd=apart if away else None
