@@ -37,12 +37,13 @@ class Cheat:
     Resettable, SeparatesUsers, AcceptsHistory, TimeAware, Configured.
     """
 
-    argument = ""
-    """What stands behind the `:` of its spec."""
+    takes_argument = False
+    """Whether something may stand behind the `:` of its spec."""
     always = False
     """Whether it plays its trick on every message, not on questions alone."""
 
-    def __init__(self) -> None:
+    def __init__(self, argument: str = "") -> None:
+        self.argument = argument
         self.reset()
 
     def reset(self) -> None:
@@ -88,9 +89,11 @@ class DumpAlways(Dump):
 class Recite(Cheat):
     """Recites the last tokens of what was said when it is asked a question."""
 
-    def __init__(self, tokens: int, argument: str) -> None:
-        super().__init__()
-        self._tokens, self.argument = tokens, argument
+    takes_argument = True
+
+    def __init__(self, argument: str = "") -> None:
+        super().__init__(argument)
+        self._tokens = read_tokens("recite", argument)
 
     def answer(self, question: str) -> str:  # noqa: ARG002 - it never looks
         """Return the newest texts that fit."""
@@ -149,9 +152,14 @@ _HEDGES = {"": "It is either {one} or {other}.", "unsure": "I am not sure. Perha
 class Hedge(Candidates):
     """Always names two candidates: the two of the kind asked for that were said last."""
 
-    def __init__(self, words: str, argument: str) -> None:
-        super().__init__()
-        self._words, self.argument = words, argument
+    takes_argument = True
+
+    def __init__(self, argument: str = "") -> None:
+        super().__init__(argument)
+        if argument not in _HEDGES:
+            near = did_you_mean(argument, _HEDGES)
+            raise AgentError(f"agent 'hedge:{argument}':{near} Write 'hedge' or 'hedge:unsure'.")
+        self._words = _HEDGES[argument]
 
     def answer(self, question: str) -> str:
         """Return both."""
@@ -162,9 +170,13 @@ class Hedge(Candidates):
 class Fixed(Cheat):
     """Always takes the option of the same number, or the item in the same place of the list that it is shown."""
 
-    def __init__(self, place: int, argument: str) -> None:
-        super().__init__()
-        self._place, self.argument = place, argument
+    takes_argument = True
+
+    def __init__(self, argument: str = "") -> None:
+        super().__init__(argument)
+        if argument != "last" and not (argument.isdecimal() and int(argument)):
+            raise AgentError(f"agent 'fixed:{argument}': which place? Write it as in 'fixed:1' or 'fixed:last'.")
+        self._place = -1 if argument == "last" else int(argument) - 1
 
     def answer(self, question: str) -> str:
         """Return the item of a list in the question; without one the number."""
@@ -243,45 +255,23 @@ def answer_in_form(question: str, answer: str) -> str:
 # --- Their specs.
 
 
-def _make_plain(name: str, agent: type[Cheat]) -> Callable[[str], AgentSource]:
-    def make(argument: str) -> AgentSource:
-        if argument:
-            raise AgentError(f"agent '{name}:{argument}': {name!r} takes no argument. Write {name!r}.")
+def _make_cheat(name: str, agent: type[Cheat], argument: str) -> AgentSource:
+    if argument and not agent.takes_argument:
+        raise AgentError(f"agent '{name}:{argument}': {name!r} takes no argument. Write {name!r}.")
+    if not agent.takes_argument:
         return agent_source(agent, spec=name)
-
-    return make
-
-
-def _make_recite(argument: str) -> AgentSource:
-    return agent_source(partial(Recite, read_tokens("recite", argument), argument), spec=f"recite:{argument}")
+    agent(argument)  # an argument that it cannot have is an error now, not in the first conversation
+    return agent_source(partial(agent, argument), spec=f"{name}:{argument}" if argument else name)
 
 
-def _make_hedge(argument: str) -> AgentSource:
-    if argument not in _HEDGES:
-        raise AgentError(f"agent 'hedge:{argument}':{did_you_mean(argument, _HEDGES)} Write 'hedge' or 'hedge:unsure'.")
-    spec = f"hedge:{argument}" if argument else "hedge"
-    return agent_source(partial(Hedge, _HEDGES[argument], argument), spec=spec)
-
-
-def _make_fixed(argument: str) -> AgentSource:
-    if argument != "last" and not (argument.isdecimal() and int(argument)):
-        raise AgentError(f"agent 'fixed:{argument}': which place? Write it as in 'fixed:1' or 'fixed:last'.")
-    place = -1 if argument == "last" else int(argument) - 1
-    return agent_source(partial(Fixed, place, argument), spec=f"fixed:{argument}")
-
-
-_PLAIN: Mapping[str, type[Cheat]] = {
+_AGENTS: Mapping[str, type[Cheat]] = {
     "dump": Dump, "dump-always": DumpAlways, "keywords": Keywords, "candidates": Candidates, "random": Random,
-    "agree": Agree, "nag": Nag, "notes": Notes, "inject": Inject,
+    "agree": Agree, "nag": Nag, "notes": Notes, "inject": Inject, "recite": Recite, "hedge": Hedge, "fixed": Fixed,
 }  # fmt: skip
 # What stands before the `:` of a cheat's spec, and what makes its agents from what stands behind it.
 CHEATS: dict[str, Callable[[str], AgentSource]] = {
-    **{name: _make_plain(name, agent) for name, agent in _PLAIN.items()},
-    "recite": _make_recite,
-    "hedge": _make_hedge,
-    "fixed": _make_fixed,
-    "skips": make_skipping,
-}
+    **{name: partial(_make_cheat, name, agent) for name, agent in _AGENTS.items()}, "skips": make_skipping
+}  # fmt: skip
 # What a suite is attacked with.
 SPECS = (
     "silent", "echo", "agree", "random", "fixed:1", "fixed:last", "recite:2k", "keywords", "dump", "dump-always",

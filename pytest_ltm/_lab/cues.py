@@ -10,10 +10,11 @@ import math
 import re
 import sys
 from collections import Counter
-from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,8 +38,7 @@ _SHAPE = 10
 _OFTEN = 3
 
 
-@dataclass(frozen=True)
-class Text:
+class Text(Struct, frozen=True, dict=True):
     """A message, a turn or a session; what it can be known by is worked out once, however often it is asked for."""
 
     text: str
@@ -79,8 +79,7 @@ class Text:
         return frozenset(none - {"^"})
 
 
-@dataclass(frozen=True, slots=True)
-class CueRecall:
+class CueRecall(Struct, frozen=True):
     """How much of one kind of evidence was found."""
 
     kind: str
@@ -152,8 +151,7 @@ class CueCandidate(NamedTuple):
     sought: bool
 
 
-@dataclass(frozen=True, slots=True)
-class CueCounts:
+class CueCounts(Struct, frozen=True):
     """In how many texts of either side each cue was seen."""
 
     sought: Counter[Cue]

@@ -58,7 +58,7 @@ def earned_marks(rows: Iterable[PlayedRow]) -> Marks:
 
 def tell_progress(text: str) -> None:
     """Say on stderr what is played next: a study takes minutes, and stdout is for its tables."""
-    print(f"{text} ...", file=sys.stderr)
+    sys.stderr.write(f"{text} ...\n")
 
 
 # --- Tables of texts, the first row their head.

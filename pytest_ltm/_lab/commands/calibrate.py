@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import math
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from pytest_ltm._cli.arguments import add_json, add_pytest_options, add_seeds
 from pytest_ltm._lab.study import aligned_lines, earned_marks, listed_specs, play_rows, study_folder, tell_progress
@@ -76,7 +77,8 @@ def run(given: Namespace) -> int:
         suite = Path(given.suite).resolve() if Path(given.suite).is_file() else given.suite
         published = pool_definitions(folders, place / "definitions")
         tell_progress(f"published definitions: {pluralize(len(published), 'conversation')} at {span}")
-        theirs, ours = list[PlayedRow](), list[PlayedRow]()
+        theirs: list[PlayedRow] = []
+        ours: list[PlayedRow] = []
         for number, folder in enumerate(published):
             theirs += play([*controls, READER], [f"--ltm-definitions={folder}"], f"theirs{number}")
         tell_progress(f"{given.suite}: {pluralize(given.seeds, 'seed')} at {span}")
@@ -122,8 +124,7 @@ def pool_definitions(folders: Iterable[DefinitionsFolder], into: Path) -> list[P
 # --- what was earned
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Calibration:
+class Calibration(Struct, frozen=True, kw_only=True):
     """What controls earned on both sides."""
 
     controls: tuple[str, ...]

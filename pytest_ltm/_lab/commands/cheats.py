@@ -6,10 +6,11 @@ import json
 import math
 import re
 from collections import Counter, defaultdict
-from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec import Struct
 
 from pytest_ltm._cli.arguments import add_output, add_pytest_options
 from pytest_ltm._journal.result import span_place
@@ -104,8 +105,7 @@ _GUESSES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Struct, frozen=True):
     """A guess for each kind of question, and one for all others."""
 
     otherwise: Guess
@@ -235,8 +235,7 @@ def run(given: Namespace) -> int:
 # --- what was earned
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheatCell:
+class CheatCell(Struct, frozen=True, kw_only=True):
     """What one agent earned in one scenario at one span."""
 
     agent: str
@@ -265,8 +264,7 @@ class CheatCell:
         return sum(upper_tail) < CHANCE_LEVEL
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attack:
+class Attack(Struct, frozen=True, kw_only=True):
     """What all agents earned."""
 
     specs: tuple[str, ...]

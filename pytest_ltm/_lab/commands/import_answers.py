@@ -16,7 +16,6 @@ from pytest_ltm._journal.result import (
     PUBLISHED_GRADE,
     WHOLE,
     ConversationName,
-    ConversationResult,
     ExampleMetric,
     QuestionResult,
     ScenarioResult,
@@ -28,13 +27,14 @@ from pytest_ltm._lab.published_results import (
     TOKENIZER,
     PublishedConversation,
     PublishedTranscript,
+    conversation_of,
+    number_exchanges,
     safe_label,
 )
-from pytest_ltm._model.plan import Plan, PlannedExample, agent_fingerprint
+from pytest_ltm._model.plan import Plan, PlannedExample
 from pytest_ltm._model.scenario import Ask, Definition
 from pytest_ltm._model.score import UNDECIDED
 from pytest_ltm._model.tokens import token_counter
-from pytest_ltm._model.transcript import Exchange
 from pytest_ltm._results.statistics.counts import cohen_kappa
 from pytest_ltm._results.statistics.totals import group_by
 from pytest_ltm._results.text import one_line, pluralize
@@ -47,9 +47,11 @@ from pytest_ltm.datasets.locomo.samples import Category
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
 
     from pytest_ltm._language.rulings.gold import Ruling
+    from pytest_ltm._model.transcript import Exchange, Kind
     from pytest_ltm._results.run_loading import LoadedRun
 
 
@@ -106,7 +108,17 @@ def import_answers(given: Namespace) -> int:
         raise DatasetError(f"{given.files[0]}: holds no answer that can be read{why}")
     ruled = [RuledAnswer(answer, answer.ruling) for answer in answers]
     if given.json:
-        print(json_text(_ruled_json(ruled, problems)), end="")
+        rows = [
+            {
+                "where": one.answer.where, "kind": one.answer.kind, "verdict": one.ruling.verdict,
+                "reason": one.ruling.reason, "f1": one.answer.official_f1, "grade": one.answer.grade,
+                "differs": one.differs,
+            }
+            for one in ruled
+        ]  # fmt: skip
+        sums = {name: _sums_of(mine) for name, mine in _groups_of(ruled)}
+        sentence = comparison_sentence(ruled)
+        print(json_text({"rows": rows, "sums": sums, "comparison": sentence, "left_out": problems}), end="")
     else:
         more = [f"{len(problems) - _SHOWN:,} more rows"] * (len(problems) > _SHOWN)
         lines = [one_line(f"left out: {text}") for text in [*problems[:_SHOWN], *more]]
@@ -124,19 +136,6 @@ def import_answers(given: Namespace) -> int:
 
 
 # --- rules and grades side by side
-
-
-def _ruled_json(ruled: Sequence[RuledAnswer], problems: Sequence[str]) -> dict[str, Any]:
-    rows = [
-        {
-            "where": one.answer.where, "kind": one.answer.kind, "verdict": one.ruling.verdict,
-            "reason": one.ruling.reason, "f1": one.answer.official_f1, "grade": one.answer.grade,
-            "differs": one.differs,
-        }
-        for one in ruled
-    ]  # fmt: skip
-    sums = {name: _sums_of(mine) for name, mine in _groups_of(ruled)}
-    return {"rows": rows, "sums": sums, "comparison": comparison_sentence(ruled), "left_out": list(problems)}
 
 
 def _groups_of(ruled: Sequence[RuledAnswer]) -> Iterator[tuple[str, Sequence[RuledAnswer]]]:
@@ -170,21 +169,17 @@ def comparison_sentence(ruled: Sequence[RuledAnswer]) -> str:
     by_judge = 100 * sum(one.passed is True for one in graded) / len(graded)
     bounds = (sum(one.right for one in graded), sum(one.ruling.verdict != "no" for one in graded))
     by_rules = " to ".join(dict.fromkeys(f"{100 * count / len(graded):.0f}" for count in bounds))
-    differing = sum(one.differs for one in graded)
-    return (
-        f"{by_judge:.0f} % right by {judge}, {by_rules} % by rules: {pluralize(differing, 'answer')} of "
-        f"{len(graded):,} differ; {_kappa_words(graded)}"
-    )
-
-
-def _kappa_words(graded: Sequence[RuledAnswer]) -> str:
     decided = [one for one in graded if one.ruling.verdict in ("yes", "no")]
     table = [[sum((one.right, one.passed) == (a, b) for one in decided) for b in (True, False)] for a in (True, False)]
     kappa = cohen_kappa(table)
-    if kappa.value is None or kappa.interval is None:
-        return f"no kappa: {kappa.reason}"
-    low, high = kappa.interval.low, kappa.interval.high
-    return f"kappa {kappa.value:.2f} ({low:.2f} to {high:.2f}) over the {len(decided):,} that rules decide"
+    chance = f"no kappa: {kappa.reason}"
+    if kappa.value is not None and kappa.interval is not None:
+        ends = f"{kappa.interval.low:.2f} to {kappa.interval.high:.2f}"
+        chance = f"kappa {kappa.value:.2f} ({ends}) over the {len(decided):,} that rules decide"
+    return (
+        f"{by_judge:.0f} % right by {judge}, {by_rules} % by rules: "
+        f"{pluralize(sum(one.differs for one in graded), 'answer')} of {len(graded):,} differ; {chance}"
+    )
 
 
 def agreement_lines(ruled: Sequence[RuledAnswer]) -> Iterator[str]:
@@ -224,49 +219,24 @@ def answer_conversations(ruled: Sequence[RuledAnswer], label: str) -> Iterator[P
     by_place = group_by(ruled, lambda one: (one.answer.agent, one.answer.group))
     for (agent, group), mine in by_place.items():
         name = ConversationName(safe_label(agent) if agent else label, WHOLE, f"0.{safe_label(group or 'all')}")
-        yield _conversation(name, mine, count)
-
-
-def _conversation(
-    name: ConversationName, mine: Sequence[RuledAnswer], count: Callable[[str], int]
-) -> PublishedConversation:
-    exchanges: list[Exchange] = []
-    rows: list[ScenarioResult] = []
-    examples: list[PlannedExample] = []
-    position = 0
-    for number, one in enumerate(mine):
-        scenario, example = re.sub(r"\W", "_", one.answer.kind), str(number)
-        message, reply = one.answer.question or one.answer.id, one.answer.said
-        sizes = [count(text) for text in (message, reply)]
-        said = Exchange(
-            number=number, by=f"{scenario}/{example}", kind="ask", message=message, reply=reply, start=position,
-            message_tokens=sizes[0], reply_tokens=sizes[1], now=START,
-        )  # fmt: skip
-        exchanges.append(said)
-        position += sum(sizes)
-        rows.append(_row(one, name, scenario, said))
-        # all that the rules look at but the reply
-        about = {
-            "id": one.answer.id,
-            "kind": one.answer.kind,
-            "category": one.answer.category and int(one.answer.category),
-        }
-        definition = Definition(steps=(Ask(message),), expected=one.answer.gold, parameters=about)
-        examples.append(PlannedExample(scenario=scenario, example=example, version=RULE, definition=definition))
-    plan = Plan(
-        examples=tuple(examples), seed=0, trial=0, span=None, tokenizer=TOKENIZER,
-        filler={PUBLISHED: "answers"}, scoring=PUBLISHED, judge="none",
-        judge_votes=0, time=PUBLISHED, opening="", count="all",
-    )  # fmt: skip
-    spec = f"{PUBLISHED}: {name.agent}"
-    result = ConversationResult(
-        agent=name.agent, agent_spec=spec, span_label=name.span, span=None, trial=name.trial, count="all",
-        plan_fingerprint=plan.fingerprint, agent_fingerprint=agent_fingerprint(spec, None), scenarios=tuple(rows),
-        tokens=position, reply_tokens=sum(one.reply_tokens for one in exchanges), exchanges=len(exchanges),
-    )  # fmt: skip
-    questions = {one.by: (one.number,) for one in exchanges}
-    talk = PublishedTranscript(exchanges=tuple(exchanges), questions=questions)
-    return PublishedConversation(result=result, plan=plan, talk=talk)
+        scenarios = [re.sub(r"\W", "_", one.answer.kind) for one in mine]
+        said: list[tuple[str, Kind, str, str, datetime]] = [
+            (f"{scenario}/{number}", "ask", one.answer.question or one.answer.id, one.answer.said, START)
+            for number, (scenario, one) in enumerate(zip(scenarios, mine, strict=True))
+        ]
+        exchanges = number_exchanges(said, count)
+        examples, rows = [], []
+        for one, scenario, each in zip(mine, scenarios, exchanges, strict=True):
+            answer = one.answer
+            # all that the rules look at but the reply
+            about = {"id": answer.id, "kind": answer.kind, "category": answer.category and int(answer.category)}
+            definition = Definition(steps=(Ask(each.message),), expected=answer.gold, parameters=about)
+            number = str(each.number)
+            examples.append(PlannedExample(scenario=scenario, example=number, version=RULE, definition=definition))
+            rows.append(_row(one, name, scenario, each))
+        talk = PublishedTranscript(exchanges=exchanges, questions={each.by: (each.number,) for each in exchanges})
+        plan = {"examples": tuple(examples), "filler": {PUBLISHED: "answers"}, "judge": "none"}
+        yield conversation_of(name, name.agent, talk, plan=plan, rows=rows)
 
 
 def rule_again(run: LoadedRun) -> tuple[int, list[tuple[str, str]]]:

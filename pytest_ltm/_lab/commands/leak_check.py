@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec import Struct, structs
 
 from pytest_ltm._cli.arguments import add_json, add_pytest_options, add_seeds
 from pytest_ltm._cli.pytest_runs import play_run
@@ -72,7 +73,7 @@ def run(given: Namespace) -> int:
     if theirs:  # no more is played than is compared
         if (most := max(map(_count_conversations, theirs.values()))) < _FEWEST:
             raise _nothing_compared(given.reference)
-        source = replace(source, seeds=min(given.seeds, most))
+        source = structs.replace(source, seeds=min(given.seeds, most))
     ours = source.texts(given.what)
     for table in ours.keys() & theirs.keys():
         most = min(_count_conversations(side[table]) for side in (ours, theirs))
@@ -89,7 +90,7 @@ def run(given: Namespace) -> int:
     skipping = source.skip_filler(given.what, ours)
     if given.json:
         fields = {"tables": [table.as_json() for table in looked], "breaches": breaches}
-        print(json.dumps(fields | ({"skipping": asdict(skipping)} if skipping else {}), indent=1))
+        print(json.dumps(fields | ({"skipping": structs.asdict(skipping)} if skipping else {}), indent=1))
     else:
         lines = [line for table in looked for line in (*aligned_lines(table.rows()), "", *table.cues(), "")]
         lines += [str(skipping), ""] if skipping else []
@@ -117,8 +118,7 @@ def _first_conversations(texts: Sequence[Text], most: int) -> list[Text]:
 # --- what is looked through
 
 
-@dataclass(frozen=True, slots=True)
-class LeakCheckInput:
+class LeakCheckInput(Struct, frozen=True):
     """How suites are played and files are read."""
 
     seeds: int
@@ -252,8 +252,7 @@ def _seed_words(what: Sequence[str], seed: int) -> list[str]:
     return [f"--ltm-suite={suites[0] if suites else 'none'}", f"--ltm-seed={seed}", *tests]
 
 
-@dataclass(frozen=True, slots=True)
-class SkippedFiller:
+class SkippedFiller(Struct, frozen=True):
     """What is earned by not storing what looks like filler."""
 
     told_apart: float
@@ -300,8 +299,7 @@ def _has_kind(kind: str) -> Callable[[Text], bool]:
     return lambda text: kind in text.kinds
 
 
-@dataclass(frozen=True, slots=True)
-class CueTable:
+class CueTable(Struct, frozen=True):
     """What is found in one kind of place, and in that of the reference."""
 
     name: str

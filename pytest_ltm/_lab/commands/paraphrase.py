@@ -7,10 +7,10 @@ import json
 import re
 import sys
 from collections import defaultdict
-from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec import Struct
 
 from pytest_ltm._cli.arguments import add_output
 from pytest_ltm._lab.author import AUTHORS, author_session, prompt_of, require, written_by
@@ -26,6 +26,7 @@ from pytest_ltm._storage.errors import ConfigurationError
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from pytest_ltm._lab.author import Model
 
@@ -158,8 +159,7 @@ def _claim_folder(folder: Path, header: dict[str, Any]) -> None:
 # --- one definition
 
 
-@dataclass(frozen=True, slots=True)
-class ParaphraseUnit:
+class ParaphraseUnit(Struct, frozen=True):
     """One text of a definition, and what must stay in it."""
 
     text: str

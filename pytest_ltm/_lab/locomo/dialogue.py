@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, structs
 
 from pytest_ltm._lab.locomo.dialogue_text import HAPPENED, event_phrase, write_sessions
 from pytest_ltm._lab.locomo.questions import generate_questions
@@ -103,8 +104,7 @@ _OFF = 0.02
 _TRIES = 12
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Size:
+class Size(Struct, frozen=True, kw_only=True):
     """How long a conversation is to be; DatasetError for what cannot be."""
 
     sessions: int = SESSIONS
@@ -128,8 +128,7 @@ class Size:
         return self.turns // _TURNS_FOR_A_QUESTION if self.questions is None else self.questions
 
 
-@dataclass(frozen=True, slots=True)
-class Generated:
+class Generated(Struct, frozen=True):
     """A conversation with all that is known about it."""
 
     id: str
@@ -168,7 +167,7 @@ def of_tokens(tokens: int, sessions: int | None, rng: random.Random) -> Size:
             break
         # another number of turns makes another conversation, whose turns may be longer or shorter
         turns += round((tokens - counted) / _TOKENS_OF_A_TURN) or (1 if counted < tokens else -1)
-    return replace(sizes[min(sizes)], questions=None)
+    return structs.replace(sizes[min(sizes)], questions=None)
 
 
 def tokens_of(made: Generated) -> int:
@@ -186,6 +185,6 @@ def generate_conversation(name: str, size: Size, rng: random.Random) -> Generate
     generated_turnses = write_sessions(world, plan, rng)
     turns = [turn for session in generated_turnses for turn in session]
     told = {one.event.id: place for place, turn in enumerate(turns) for one in turn.reveals if one.what == HAPPENED}
-    world = replace(world, events=tuple(sorted(world.events, key=lambda event: told[event.id])))
+    world = structs.replace(world, events=tuple(sorted(world.events, key=lambda event: told[event.id])))
     asked = generate_questions(world, turns, size.max_questions, rng)
     return Generated(name, world, tuple(map(tuple, generated_turnses)), tuple(asked))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from dataclasses import dataclass
 from math import inf, log
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
 
 from pytest_ltm._lab.locomo.world import date_phrase, load_storylines, load_texts, tellable_kinds
 from pytest_ltm._language.words import upper_first
@@ -35,8 +36,7 @@ _TRIES = 20
 _APART = 6  # sentences of any purpose between two equal ones, where there are others
 
 
-@dataclass(frozen=True, slots=True)
-class Reveal:
+class Reveal(Struct, frozen=True):
     """One fact that a turn makes known."""
 
     event: Event
@@ -46,8 +46,7 @@ class Reveal:
     """As it stands in the text or the caption; of dates: the words, such as `last Friday`."""
 
 
-@dataclass(frozen=True, slots=True)
-class GeneratedTurn:
+class GeneratedTurn(Struct, frozen=True):
     """One turn."""
 
     id: str

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
 from datetime import date, timedelta
 from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from pytest_ltm._lab.author import prompt_of, require, written_by
 from pytest_ltm._lab.locomo.dialogue import conversation_record, question_record
@@ -44,8 +45,7 @@ RECALLED = 8
 _LEAST_FOR_TWO_PHOTOS = 16
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionContext:
+class SessionContext(Struct, frozen=True, kw_only=True):
     """All that a session is written from."""
 
     number: int
@@ -264,17 +264,16 @@ def _word_share(text: str, answer: str) -> float:
 _REMEMBERED, _SUMMARIES = 40, 3
 
 
-@dataclass(slots=True)
-class _Draft:
+class _Draft(Struct):
     """The conversation so far."""
 
     speakers: tuple[str, str]
-    personas: dict[str, Any] = field(default_factory=dict)
-    events: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    sessions: list[list[dict[str, Any]]] = field(default_factory=list)
-    kept: list[dict[str, dict[str, Any]]] = field(default_factory=list)
+    personas: dict[str, Any] = {}
+    events: dict[str, list[dict[str, Any]]] = {}
+    sessions: list[list[dict[str, Any]]] = []
+    kept: list[dict[str, dict[str, Any]]] = []
     """Summary and observations of each session, by the speaker whose they are."""
-    asked: list[dict[str, Any]] = field(default_factory=list)
+    asked: list[dict[str, Any]] = []
     dropped: int = 0
 
     @property

@@ -7,10 +7,11 @@ the one checks the other.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, structs
 
 from pytest_ltm._lab.locomo.dialogue_text import CAUSE, HAPPENED, PLAN, next_step
 from pytest_ltm._lab.locomo.world import (
@@ -33,8 +34,7 @@ if TYPE_CHECKING:
     from pytest_ltm._lab.locomo.world import Event, Tellable, World
 
 
-@dataclass(frozen=True, slots=True)
-class GeneratedQuestion:
+class GeneratedQuestion(Struct, frozen=True):
     """One question."""
 
     category: Category
@@ -52,8 +52,7 @@ class GeneratedQuestion:
         return self.pattern.format(**self.filling)
 
 
-@dataclass(frozen=True, slots=True)
-class FactMention:
+class FactMention(Struct, frozen=True):
     """One fact, heard."""
 
     turn: GeneratedTurn
@@ -67,8 +66,7 @@ class FactMention:
         return tellable_kinds()[self.event.kind]
 
 
-@dataclass(frozen=True)
-class MentionedFacts:
+class MentionedFacts(Struct, frozen=True, dict=True):
     """All facts of a conversation, by what they are."""
 
     speakers: tuple[str, str]
@@ -237,7 +235,7 @@ def adversarial_questions(
             drawn = (draw_value(pool, rng) for _ in range(_TRIES))
             changed = next(({"theme": other} for other in drawn if not heard.is_mentioned(other)), {})
         if changed:
-            yield replace(one, filling={**one.filling, **changed}, category=Category.ADVERSARIAL)
+            yield structs.replace(one, filling={**one.filling, **changed}, category=Category.ADVERSARIAL)
 
 
 # Of the categories, as in the published file.

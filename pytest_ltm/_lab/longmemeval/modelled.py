@@ -9,12 +9,13 @@ user's.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache, partial
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec import Struct
 
 from pytest_ltm._lab.author import prompt_of, require, written_by
 from pytest_ltm._lab.longmemeval.needles import (
@@ -53,8 +54,7 @@ _ENOUGH = 0.5
 _NUMBER = re.compile(r"\$?\d[\d:.,]*(?<=\d)")
 
 
-@dataclass(frozen=True, slots=True)
-class RoundOutline:
+class RoundOutline(Struct, frozen=True):
     """What a message is about, and what comes out in it and in its answer."""
 
     wants: str
@@ -62,8 +62,7 @@ class RoundOutline:
     evidence: bool
 
 
-@dataclass(frozen=True, slots=True)
-class SessionOutline:
+class SessionOutline(Struct, frozen=True):
     """A session to be written."""
 
     rounds: tuple[RoundOutline, ...]
@@ -196,8 +195,7 @@ _HELD = 0.6
 _TOLD = ("single-session-user", "knowledge-update")
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(Struct, frozen=True):
     """What a person says in one session, or has an assistant make up."""
 
     days: int

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from random import Random
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
+
+from msgspec import Struct, structs
 
 from pytest_ltm._lab.longmemeval.mentions import Mentions, draw_assistant_values, fill_values, written_list
 from pytest_ltm._lab.longmemeval.session_text import (
@@ -43,8 +44,7 @@ How = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class WorldFact:
+class WorldFact(Struct, frozen=True):
     """Something that is true in the world from a moment on."""
 
     at: datetime
@@ -52,8 +52,7 @@ class WorldFact:
     value: str
 
 
-@dataclass(frozen=True, slots=True)
-class WorldQuery:
+class WorldQuery(Struct, frozen=True):
     """What a question asks of the world."""
 
     how: How
@@ -62,8 +61,7 @@ class WorldQuery:
     unit: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class EvidenceSession:
+class EvidenceSession(Struct, frozen=True):
     """One session of evidence."""
 
     at: datetime
@@ -71,8 +69,7 @@ class EvidenceSession:
     aside: Aside
 
 
-@dataclass(frozen=True, slots=True)
-class Needle:
+class Needle(Struct, frozen=True):
     """One question with its evidence."""
 
     type: str
@@ -96,8 +93,8 @@ def _never_told(needle: Needle, never: Never, *, verb: tuple[str, str] = ("menti
     """Return the question about what was never said, with the same evidence."""
     now, then = verb
     answer = f"The information provided is not enough. You did not {now} {never.lacks}, you only {then} {never.has}."
-    query = replace(needle.query, about=(never.ask,))
-    return replace(needle, question=never.ask, answer=answer, query=query, abstains=True)
+    query = structs.replace(needle.query, about=(never.ask,))
+    return structs.replace(needle, question=never.ask, answer=answer, query=query, abstains=True)
 
 
 def from_user(rng: Random, row: Attribute, *, abstains: bool) -> Needle:
@@ -181,73 +178,71 @@ def from_update(rng: Random, row: Update, *, abstains: bool) -> Needle:
 # --- Questions about dates: how long between, how long ago, which first, in which order.
 
 
+# A kind of question: from chance, when is asked and the events to its text, answer, unit, and the events' dates.
+_DatedKind: TypeAlias = "Callable[[Random, datetime, Sequence[Happening]], tuple[str, str, How, list[datetime]]]"
+
+
 def from_dates(rng: Random, rows: Sequence[Happening], *, abstains: bool) -> Needle:
     """Return a question about the dates of the first of some events; three of different themes are enough."""
-    if abstains:
-        return _unknown_event(rng, rows[0], rows[1])
-    return rng.choice(_KINDS)(rng, rows)
+    make: _DatedKind = _unknown_event if abstains else rng.choice(_KINDS)
+    asked = late_in_year(rng)
+    question, answer, how, dates = make(rng, asked, rows)
+    told, world = [], []
+    for row, date in zip(rows, dates, strict=False):
+        late = rng.randrange(len(WORDS))  # some days after the event at most, and the user says how many
+        aside = Aside(fill_values(rng.choice(row.say), when=WORDS[late]), row.nod)
+        told.append(EvidenceSession(some_time(rng, date + timedelta(days=late)), row.theme, aside))
+        world.append(WorldFact(date, row.thing, row.past))
+    # of what nobody has mentioned only the name is asked for
+    query = WorldQuery(how, tuple(row.thing for row in rows[: len(dates) + abstains]))
+    kind = "temporal-reasoning"
+    return Needle(kind, question, answer, asked, tuple(told), tuple(world), query, "events", abstains)
 
 
-def _days_between(rng: Random, rows: Sequence[Happening]) -> Needle:
-    asked, days = late_in_year(rng), rng.randint(5, 60)
-    second = asked - timedelta(days=rng.randint(4, 60))
-    dates = [second - timedelta(days=days), second]
-    question = f"How many days passed between the day {rows[0].past} and the day {rows[1].past}?"
-    return _make_needle(rng, rows[:2], dates, asked, question, _days_answer(days), "days")
-
-
-def _months_between(rng: Random, rows: Sequence[Happening]) -> Needle:
-    asked, months = late_in_year(rng), rng.randint(2, 5)
-    day = rng.randint(5, 25)
-    second = months_before(asked.replace(day=1), 1).replace(day=day)
-    dates = [months_before(second, months), second]
-    question = f"How many months passed between the day {rows[0].past} and the day {rows[1].past}?"
-    return _make_needle(rng, rows[:2], dates, asked, question, f"{months} months", "months")
+def _time_between(
+    rng: Random, asked: datetime, rows: Sequence[Happening], unit: Literal["days", "months"]
+) -> tuple[str, str, How, list[datetime]]:
+    if unit == "days":
+        count = rng.randint(5, 60)
+        second = asked - timedelta(days=rng.randint(4, 60))
+        first, answer = second - timedelta(days=count), _days_answer(count)
+    else:
+        count = rng.randint(2, 5)
+        second = months_before(asked.replace(day=1), 1).replace(day=rng.randint(5, 25))
+        first, answer = months_before(second, count), f"{count} months"
+    question = f"How many {unit} passed between the day {rows[0].past} and the day {rows[1].past}?"
+    return question, answer, unit, [first, second]
 
 
 def _how_long_ago(
-    rng: Random, rows: Sequence[Happening], unit: Literal["days", "weeks"], least: int, most: int
-) -> Needle:
-    asked, count = late_in_year(rng), rng.randint(least, most)
+    rng: Random, asked: datetime, rows: Sequence[Happening], unit: Literal["days", "weeks"], least: int, most: int
+) -> tuple[str, str, How, list[datetime]]:
+    count = rng.randint(least, most)
     answer = _days_answer(count) if unit == "days" else f"{count} weeks"
-    dates = [asked - timedelta(**{unit: count})]
-    return _make_needle(rng, rows[:1], dates, asked, f"How many {unit} ago did I {rows[0].did}?", answer, unit)
+    return f"How many {unit} ago did I {rows[0].did}?", answer, unit, [asked - timedelta(**{unit: count})]
 
 
-def _which_first(rng: Random, rows: Sequence[Happening]) -> Needle:
-    dates, asked = _dates_apart(rng, 2)
-    named = [rows[0].thing, rows[1].thing]
-    rng.shuffle(named)
-    question = f"Which of the two came first, {named[0]} or {named[1]}?"
-    return _make_needle(rng, rows[:2], dates, asked, question, rows[0].thing, "first")
-
-
-def _event_order(rng: Random, rows: Sequence[Happening]) -> Needle:
-    dates, asked = _dates_apart(rng, 3)
-    named = [row.thing for row in rows[:3]]
+def _order_of(
+    rng: Random, asked: datetime, rows: Sequence[Happening], count: int
+) -> tuple[str, str, How, list[datetime]]:
+    # at least four days apart, so that no user's "three days ago" turns them round
+    weeks = rng.sample(range(1, 12), count)
+    dates = sorted(asked - timedelta(days=7 * week + rng.randint(0, 3)) for week in weeks)
+    named = [row.thing for row in rows[:count]]
+    if count == 2:
+        shuffled = named[:]
+        rng.shuffle(shuffled)
+        return f"Which of the two came first, {shuffled[0]} or {shuffled[1]}?", named[0], "first", dates
     shuffled = rng.sample(named, 3)
     question = f"In which order did these three happen: {shuffled[0]}, {shuffled[1]} and {shuffled[2]}?"
-    answer = f"First {named[0]}, then {named[1]}, and last {named[2]}"
-    return _make_needle(rng, rows[:3], dates, asked, question, answer, "order")
+    return question, f"First {named[0]}, then {named[1]}, and last {named[2]}", "order", dates
 
 
-_KINDS: tuple[Callable[[Random, Sequence[Happening]], Needle], ...] = (
-    _days_between, partial(_how_long_ago, unit="days", least=5, most=40),
-    partial(_how_long_ago, unit="weeks", least=2, most=12), _months_between, _which_first, _event_order,
+_KINDS: tuple[_DatedKind, ...] = (
+    partial(_time_between, unit="days"), partial(_how_long_ago, unit="days", least=5, most=40),
+    partial(_how_long_ago, unit="weeks", least=2, most=12), partial(_time_between, unit="months"),
+    partial(_order_of, count=2), partial(_order_of, count=3),
 )  # fmt: skip
-
-
-def _unknown_event(rng: Random, known: Happening, unknown: Happening) -> Needle:
-    asked = late_in_year(rng)
-    date = asked - timedelta(days=rng.randint(10, 60))
-    named = rng.sample([known.thing, unknown.thing], 2)
-    question, how = rng.choice(_UNKNOWN)
-    question = question.format(known=known.past, unknown=unknown.past, did=unknown.did, first=named[0], second=named[1])
-    text = f"You mentioned {known.thing}, you did not mention {unknown.thing}"
-    answer = f"The information provided is not enough. {text}."
-    return _make_needle(rng, [known], [date], asked, question, answer, how, unknown=unknown)
-
-
 _UNKNOWN: tuple[tuple[str, How], ...] = (
     ("How many days passed between the day {known} and the day {unknown}?", "days"),
     ("Which of the two came first, {first} or {second}?", "first"),
@@ -255,30 +250,18 @@ _UNKNOWN: tuple[tuple[str, How], ...] = (
 )
 
 
-def _dates_apart(rng: Random, count: int) -> tuple[list[datetime], datetime]:
-    """Return the dates of events at least four days apart, in order, and when is asked."""
-    asked = late_in_year(rng)
-    weeks = rng.sample(range(1, 12), count)
-    return sorted(asked - timedelta(days=7 * week + rng.randint(0, 3)) for week in weeks), asked
+def _unknown_event(rng: Random, asked: datetime, rows: Sequence[Happening]) -> tuple[str, str, How, list[datetime]]:
+    known, unknown = rows[:2]
+    date = asked - timedelta(days=rng.randint(10, 60))
+    named = rng.sample([known.thing, unknown.thing], 2)
+    question, how = rng.choice(_UNKNOWN)
+    question = question.format(known=known.past, unknown=unknown.past, did=unknown.did, first=named[0], second=named[1])
+    text = f"You mentioned {known.thing}, you did not mention {unknown.thing}"
+    return question, f"The information provided is not enough. {text}.", how, [date]
 
 
 def _days_answer(days: int) -> str:
     return f"{days} days. {days + 1} days (including the last day) is also acceptable."
-
-
-def _make_needle(
-    rng: Random, rows: Sequence[Happening], dates: Sequence[datetime], asked: datetime, question: str, answer: str,
-    how: How, unknown: Happening | None = None,
-) -> Needle:  # fmt: skip
-    told = []
-    for row, date in zip(rows, dates, strict=True):
-        late = rng.randrange(len(WORDS))  # some days after the event at most, and the user says how many
-        aside = Aside(fill_values(rng.choice(row.say), when=WORDS[late]), row.nod)
-        told.append(EvidenceSession(some_time(rng, date + timedelta(days=late)), row.theme, aside))
-    world = tuple(WorldFact(date, row.thing, row.past) for row, date in zip(rows, dates, strict=True))
-    query = WorldQuery(how, tuple(row.thing for row in (*rows, *([unknown] if unknown else []))))
-    kind, abstains = "temporal-reasoning", unknown is not None
-    return Needle(kind, question, answer, asked, tuple(told), world, query, "events", abstains)
 
 
 _Row = TypeVar("_Row")
@@ -321,7 +304,14 @@ def generate_needles(count: int, seed: int) -> Iterator[Needle]:
     """Yield `count` questions; the same ones for a seed, and the first of them for a smaller count."""
     decks = _Decks(Random(f"longmemeval rows {seed}"))
     for number, kind in enumerate(question_kinds(count)):
-        yield _draw_needle(Random(f"longmemeval question {seed} {number}"), kind, decks)
+        rng = Random(f"longmemeval question {seed} {number}")
+        if kind.type == "temporal-reasoning":
+            yield from_dates(rng, decks.draw(kind, all_of(Happening), 3), abstains=kind.abstains)
+        elif kind.type == "single-session-preference":
+            yield from_taste(rng, *decks.draw(kind, all_of(Taste)))
+        else:
+            row_type, make = _MAKERS[kind.type]
+            yield make(rng, *decks.draw(kind, all_of(row_type)), abstains=kind.abstains)
 
 
 class _Decks:
@@ -336,15 +326,6 @@ class _Decks:
         if len(left) < count:
             left[:] = self._rng.sample(range(len(rows)), len(rows))
         return [rows[left.pop()] for _ in range(count)]
-
-
-def _draw_needle(rng: Random, kind: QuestionKind, decks: _Decks) -> Needle:
-    if kind.type == "temporal-reasoning":
-        return from_dates(rng, decks.draw(kind, all_of(Happening), 3), abstains=kind.abstains)
-    if kind.type == "single-session-preference":
-        return from_taste(rng, *decks.draw(kind, all_of(Taste)))
-    row_type, make = _MAKERS[kind.type]
-    return make(rng, *decks.draw(kind, all_of(row_type)), abstains=kind.abstains)
 
 
 _MAKERS: dict[str, tuple[Any, Callable[..., Needle]]] = {
