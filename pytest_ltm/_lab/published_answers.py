@@ -181,13 +181,27 @@ def _said_names(row: Row) -> list[str]:
 
 
 class _KnownQuestions:
-    """What a data set's file says of its questions, by id and by text."""
+    """What LoCoMo's or LongMemEval's file, or lines with such fields, say of their questions, by id and by text."""
 
     def __init__(self, path: Path | None) -> None:
         self._rows: dict[str, Row] = {}
         if path is None:
             return
-        for _, group, row in _question_rows(path):
+        text = read_regular(path).decode("utf-8-sig")
+        try:
+            value = json.loads(text)
+        except ValueError:
+            value = [_line_value(line) for line in text.splitlines() if line.strip()]
+        kept = (*_ID, "question", "answer", "adversarial_answer", *_KIND, "sample_id")
+        for one in value if isinstance(value, list) else [value]:
+            if isinstance(one, dict) and isinstance(one.get("qa"), list):
+                self._add_questions(one["qa"], str(one.get("sample_id", "")))
+            elif isinstance(one, dict) and "question" in one:
+                own = {name: one[name] for name in kept if name in one}
+                self._add_questions([own], str(one.get("sample_id", "")))
+
+    def _add_questions(self, rows: Iterable[Row], group: str) -> None:
+        for row in rows:
             names = [str(row[name]) for name in _ID if row.get(name)] + [str(row.get("question", ""))]
             for name in names:
                 # a text that two conversations ask is told apart by its conversation
@@ -205,22 +219,6 @@ class _KnownQuestions:
             raise DatasetError(f"the data set has no question {show_value(names[0] if names else None)}")
         said = {name: row[name] for name in _said_names(row) if name != "answer"} or {"response": row.get("answer")}
         return {**row, **known, **said}
-
-
-def _question_rows(path: Path) -> Iterator[tuple[str, str, Row]]:
-    """Yield the questions of LoCoMo's or LongMemEval's file, or of lines with such fields."""
-    text = read_regular(path).decode("utf-8-sig")
-    try:
-        value = json.loads(text)
-    except ValueError:
-        value = [_line_value(line) for line in text.splitlines() if line.strip()]
-    for one in value if isinstance(value, list) else [value]:
-        if isinstance(one, dict) and isinstance(one.get("qa"), list):
-            for row in one["qa"]:
-                yield "", str(one.get("sample_id", "")), row
-        elif isinstance(one, dict) and "question" in one:
-            kept = (*_ID, "question", "answer", "adversarial_answer", *_KIND, "sample_id")
-            yield "", str(one.get("sample_id", "")), {name: one[name] for name in kept if name in one}
 
 
 def _parse_answers(where: str, group: str, row: Any, known: _KnownQuestions) -> Iterator[PublishedAnswer]:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 PlayedRow: TypeAlias = "tuple[str, ScenarioResult]"
 # Scores by agent and scenario; 0 where an example has none.
 Marks: TypeAlias = "Mapping[tuple[str, str], Sequence[float]]"
+Table: TypeAlias = list[list[str]]
+"""Rows of texts, the first one the head."""
 
 
 def listed_specs(options: Sequence[str]) -> list[str]:
@@ -61,17 +63,14 @@ def tell_progress(text: str) -> None:
     sys.stderr.write(f"{text} ...\n")
 
 
-# --- Tables of texts, the first row their head.
-
-
-def aligned_lines(table: Sequence[Sequence[str]]) -> Iterator[str]:
+def aligned_lines(table: Table) -> Iterator[str]:
     """Yield the lines of a table with columns of equal width, for a terminal."""
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for row in table:
         yield "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
 
 
-def markdown_lines(table: Sequence[Sequence[str]]) -> Iterator[str]:
+def markdown_lines(table: Table) -> Iterator[str]:
     """Yield the lines of a table as Markdown."""
     for number, row in enumerate(table):
         yield f"| {' | '.join(row)} |"

@@ -106,7 +106,13 @@ def comparison_sentences(changes: Changes) -> list[str]:
             lost = f"{pluralize(change.lost_passes, 'example')} that passed before"
             verb = "does" if change.lost_passes == 1 else "do"
             texts.append(f"{change.label}: {lost} {verb} not now, {change.won_passes:,} the other way round.")
-        texts += _detectable_sentences(change)
+        overall = change.overall
+        if overall.can_tell and overall.detectable is None:
+            texts.append(f"{change.label}: hardly any drop would stand out from chance; run more trials.")
+        elif overall.can_tell:
+            how = f"{overall.power:.0%} power at a level of {overall.alpha:.0%}"
+            seen = f"a drop of the mean by less than {overall.detectable:.2f} would mostly pass for chance"
+            texts.append(f"{change.label}: {seen} ({how}).")
     texts += [sentence for change in changes.changes for sentence in _verbosity_sentence(change)]
     shown = [change for change in changes.changes if moved_scenarios(change)]
     if any(one.adjusted is not None for change in shown for one in change.scenarios.values()):
@@ -117,16 +123,6 @@ def comparison_sentences(changes: Changes) -> list[str]:
     if changes.uncompared:
         texts.append(f"{changes.before} has no memory span {', '.join(changes.uncompared)}: not compared.")
     return texts
-
-
-def _detectable_sentences(change: Change) -> Iterable[str]:
-    overall = change.overall
-    if overall.can_tell and overall.detectable is None:
-        yield f"{change.label}: hardly any drop would stand out from chance; run more trials."
-    elif overall.can_tell:
-        how = f"{overall.power:.0%} power at a level of {overall.alpha:.0%}"
-        seen = f"a drop of the mean by less than {overall.detectable:.2f} would mostly pass for chance"
-        yield f"{change.label}: {seen} ({how})."
 
 
 def talk_lines(changes: Changes, width: int) -> list[str]:
@@ -165,25 +161,26 @@ def _left_out(change: Change) -> Iterable[str]:
 
 def changes_json(changes: Changes) -> dict[str, Any]:
     """Return the comparison as JSON values."""
-    said = fields_of(changes, "before", "before_agent", "after", "uncompared")
-    return said | {"changes": [_change_json(change) for change in changes.changes]}
-
-
-def _change_json(change: Change) -> dict[str, Any]:
-    paired = change.paired
-    return {
-        **fields_of(change, "agent", "span_label"),
-        "before": change.level and change.level.before,
-        "after": change.level and change.level.after,
-        **_comparison_json(change.overall),
-        **fields_of(change, "lost_passes", "won_passes"),
-        "p_mcnemar": change.mcnemar,
-        "without_score": {place: getattr(paired, f"unscored_{place}") for place in ("before", "after", "both")},
-        **fields_of(change, "only_before", "only_after", "partial"),
-        "scenarios": {
-            name: fields_of(level, "before", "after") | _comparison_json(change.scenarios[name])
-            for name, level in change.levels.items()
-        },
+    return fields_of(changes, "before", "before_agent", "after", "uncompared") | {
+        "changes": [
+            {
+                **fields_of(change, "agent", "span_label"),
+                "before": change.level and change.level.before,
+                "after": change.level and change.level.after,
+                **_comparison_json(change.overall),
+                **fields_of(change, "lost_passes", "won_passes"),
+                "p_mcnemar": change.mcnemar,
+                "without_score": {
+                    place: getattr(change.paired, f"unscored_{place}") for place in ("before", "after", "both")
+                },
+                **fields_of(change, "only_before", "only_after", "partial"),
+                "scenarios": {
+                    name: fields_of(level, "before", "after") | _comparison_json(change.scenarios[name])
+                    for name, level in change.levels.items()
+                },
+            }
+            for change in changes.changes
+        ]
     }
 
 

@@ -119,24 +119,17 @@ def count_lost(rows: Sequence[ScenarioResult]) -> Counter[str]:
 
 def needle_rows(rows: Iterable[ScenarioResult]) -> list[tuple[str, ...]]:
     """Return a row for each fact: the example, what it told, whether it was written, found, and what it earned."""
-    return [
-        (f"{row.agent} {row.id}", *_fact_texts(fact), *_answered(row, row.memory.lost))
-        for row in rows
-        if row.memory is not None
-        for fact in row.memory.facts
-    ]
-
-
-def _fact_texts(fact: FactMemory) -> tuple[str, str, str]:
-    told = f"{fact.subject}: {fact.value or 'withdrawn'}" if fact.subject else fact.value
-    lag = {None: "never", 0: "at once"}.get(fact.lag, f"after {fact.lag} exchanges")
-    written = NOTHING if fact.change == "withdrawal" else lag if fact.known else "in other words"
-    found = {None: NOTHING, 0: "no"}.get(fact.rank, f"at rank {fact.rank}")
-    return f"#{fact.needle} {shorten_text(told, _LONGEST)}", written, found
-
-
-def _answered(row: ScenarioResult, lost: str) -> tuple[str, str]:
-    return NOTHING if row.score is None else f"{row.score:.2f}", lost or NOTHING
+    rows_of_facts: list[tuple[str, ...]] = []
+    for row in rows:
+        for fact in row.memory.facts if row.memory is not None else ():
+            told = f"{fact.subject}: {fact.value or 'withdrawn'}" if fact.subject else fact.value
+            lag = {None: "never", 0: "at once"}.get(fact.lag, f"after {fact.lag} exchanges")
+            written = NOTHING if fact.change == "withdrawal" else lag if fact.known else "in other words"
+            found = {None: NOTHING, 0: "no"}.get(fact.rank, f"at rank {fact.rank}")
+            earned = NOTHING if row.score is None else f"{row.score:.2f}"
+            text, lost = f"#{fact.needle} {shorten_text(told, _LONGEST)}", row.memory.lost if row.memory else ""
+            rows_of_facts.append((f"{row.agent} {row.id}", text, written, found, earned, lost or NOTHING))
+    return rows_of_facts
 
 
 _LONGEST = 120

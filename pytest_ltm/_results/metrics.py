@@ -68,7 +68,16 @@ class AgentMetrics(Struct, frozen=True, kw_only=True):
     @property
     def sentences(self) -> list[str]:
         """What each measure has over its control."""
-        return [_control_sentence(name, result) for name, result in self.contrasts.items()]
+        texts = []
+        for name, result in self.contrasts.items():
+            sure = "interval needs trials"
+            if interval := _difference_interval(result):
+                sure = f"95% interval {interval.low:+.2f} … {interval.high:+.2f}"
+            elif result.interval or result.is_identical:
+                sure = "the same in all"
+            count = pluralize(result.pairs, "example")
+            texts.append(f"{name} against its control: {result.difference or 0.0:+.2f} ({sure}; {count})")
+        return texts
 
     def text(self, scenario: str, name: str) -> str:
         """Return the mean as it is shown: three digits up to one, one above; a star where some examples have none."""
@@ -117,17 +126,6 @@ def _average_metrics(agent: str, span_label: str, rows: Sequence[ScenarioResult]
         cells={key: Averaged(fmean(one.value for _, one in result), len(result)) for key, result in cells.items()},
         contrasts={name: compare_runs(pairs, collapses=0) for name, pairs in against_control(rows).items()},
     )
-
-
-def _control_sentence(name: str, comparison: Comparison) -> str:
-    """Return the sentence about a measure and its control."""
-    sure = "interval needs trials"
-    if interval := _difference_interval(comparison):
-        sure = f"95% interval {interval.low:+.2f} … {interval.high:+.2f}"
-    elif comparison.interval or comparison.is_identical:
-        sure = "the same in all"
-    count = pluralize(comparison.pairs, "example")
-    return f"{name} against its control: {comparison.difference or 0.0:+.2f} ({sure}; {count})"
 
 
 def _difference_interval(comparison: Comparison) -> Interval | None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterable, Iterator
 
-    from pytest_ltm._lab.study import Marks, PlayedRow
+    from pytest_ltm._lab.study import Marks, PlayedRow, Table
 
 
 # The exit status where totals are further apart than LIMIT, or a scenario of ours cannot be solved.
@@ -177,24 +177,22 @@ class Calibration(Struct, frozen=True, kw_only=True):
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it as JSON values."""
+
+        def marks(one: IntervalEstimate, other: IntervalEstimate) -> dict[str, Any]:
+            named = {"published": one, "ours": other, "difference": other - one}
+            ends = {name: {"low": held.interval.low, "high": held.interval.high} for name, held in named.items()}
+            return {name: {"value": held.value, **ends[name]} for name, held in named.items()}
+
         agents = {}
         for agent in (*self.controls, READER):
-            rows = {name: _marks_json(*self.earnings_pair(agent, name)) for name in self.scenarios}
+            rows = {name: marks(*self.earnings_pair(agent, name)) for name in self.scenarios}
             for name, row in rows.items():
                 row["examples"] = [len(side[agent, name]) for side in (self.theirs, self.ours)]
-            agents[agent] = {"scenarios": rows, "total": _marks_json(*self.totals(agent))}
+            agents[agent] = {"scenarios": rows, "total": marks(*self.totals(agent))}
         return {
             "span": self.span, "scenarios": self.scenarios, "left_out": self.left_out, "agents": agents,
             "breaches": self.breaches,
         }  # fmt: skip
-
-
-def _marks_json(one: IntervalEstimate, other: IntervalEstimate) -> dict[str, Any]:
-    named = {"published": one, "ours": other, "difference": other - one}
-    return {
-        name: {"value": held.value, "low": held.interval.low, "high": held.interval.high}
-        for name, held in named.items()
-    }
 
 
 # --- how it is shown
@@ -221,13 +219,13 @@ def calibration_lines(calibration: Calibration) -> Iterator[str]:
             yield f"{agent} is {distance:.2f} apart, which no limit forbids."
 
 
-def calibration_totals(calibration: Calibration) -> list[list[str]]:
+def calibration_totals(calibration: Calibration) -> Table:
     """Return the totals of each agent on both sides, and the difference."""
     head = [f"at {calibration.span}, of {len(calibration.scenarios)}", "published", "ours", "ours - published"]
     return [head, *([agent, *_mark_cells(*calibration.totals(agent))] for agent in (*calibration.controls, READER))]
 
 
-def calibration_points(calibration: Calibration, agent: str) -> list[list[str]]:
+def calibration_points(calibration: Calibration, agent: str) -> Table:
     """Return what an agent earns in each scenario on both sides, and the difference."""
     table = [[agent, "published", "ours", "ours - published", "examples"]]
     for name in calibration.scenarios:

@@ -40,9 +40,9 @@ from pytest_ltm.testing import run_conversation
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from pytest_ltm._lab.study import PlayedRow
+    from pytest_ltm._lab.study import PlayedRow, Table
     from pytest_ltm._model.suite import SuiteEntry
     from pytest_ltm.testing import Played
 
@@ -342,23 +342,18 @@ class Attack(Struct, frozen=True, kw_only=True):
 
 def cheat_lines(attack: Attack) -> Iterator[str]:
     """Yield the tables of the terminal, and the sentences."""
-    for table in filter(None, (cheat_totals(attack), best_cheats(attack))):
-        yield from aligned_lines(table)
-        yield ""
-    yield from cheat_findings(attack)
+    return _report_lines(attack, (), aligned_lines)
 
 
 def cheat_markdown(attack: Attack) -> Iterator[str]:
     """Yield the same as Markdown, and what each earned in each scenario."""
-    points = (cheat_points(attack, span) for span in attack.spans)
-    for table in filter(None, (cheat_totals(attack), best_cheats(attack), *points)):
-        yield from markdown_lines(table)
+    return _report_lines(attack, [cheat_points(attack, span) for span in attack.spans], markdown_lines)
+
+
+def _report_lines(attack: Attack, more: Iterable[Table], form: Callable[[Table], Iterator[str]]) -> Iterator[str]:
+    for table in filter(None, (cheat_totals(attack), best_cheats(attack), *more)):
+        yield from form(table)
         yield ""
-    yield from cheat_findings(attack)
-
-
-def cheat_findings(attack: Attack) -> Iterator[str]:
-    """Yield a sentence for each find; one if there is none."""
     finds = attack.broken_limits
     nothing = f"No cheat earns more than {LIMIT:.0%} above a floor, and no padding more than 0.3 of 11."
     yield f"{pluralize(len(finds), 'find')}:" if finds else nothing
@@ -369,7 +364,7 @@ def cheat_findings(attack: Attack) -> Iterator[str]:
         yield f"Without a score, counted as 0: {count}; the first: {one_line(unscored[0])}"
 
 
-def cheat_totals(attack: Attack) -> list[list[str]]:
+def cheat_totals(attack: Attack) -> Table:
     """Return points by agent and span."""
     cells = attack.cells.values()
     floors = [{cell.scenario: cell.floor for cell in cells if cell.span == span} for span in attack.spans]
@@ -383,7 +378,7 @@ def cheat_totals(attack: Attack) -> list[list[str]]:
     return table
 
 
-def best_cheats(attack: Attack) -> list[list[str]]:
+def best_cheats(attack: Attack) -> Table:
     """Return for each scenario its floor, and which cheat earned most at each span; nothing without cheats."""
     if not attack.cheats:
         return []
@@ -398,7 +393,7 @@ def best_cheats(attack: Attack) -> list[list[str]]:
     return table
 
 
-def cheat_points(attack: Attack, span: str) -> list[list[str]]:
+def cheat_points(attack: Attack, span: str) -> Table:
     """Return points by scenario and agent at one span."""
     table = [[f"at {span}", *attack.specs]]
     for name in attack.scenarios:

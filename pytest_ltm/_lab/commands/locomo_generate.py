@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import random
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
 
 from pytest_ltm._cli.arguments import add_output
 from pytest_ltm._lab.author import AUTHORS, author_session
@@ -81,7 +82,7 @@ def _conversation_rng(given: Namespace, number: int) -> random.Random:
 
 def _wanted_size(given: Namespace, rng: random.Random) -> Size:
     if given.tokens is not None:
-        return replace(of_tokens(given.tokens, given.sessions, rng), questions=given.questions)
+        return structs.replace(of_tokens(given.tokens, given.sessions, rng), questions=given.questions)
     sessions, turns = given.sessions, given.turns
     if sessions is None:
         sessions = SESSIONS if turns is None else max(1, round(turns * SESSIONS / TURNS))

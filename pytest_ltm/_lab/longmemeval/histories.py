@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct
 
-from pytest_ltm._lab.longmemeval.mentions import Mentions
+from pytest_ltm._lab.longmemeval.needles import Mentions
 from pytest_ltm._lab.longmemeval.session_text import LEAST, SESSION_TOKENS, load_themes, theme_of, write_session
 from pytest_ltm._language.words import content_stems
 from pytest_ltm._storage.errors import DatasetError, DefinitionError
