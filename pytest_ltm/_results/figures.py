@@ -231,6 +231,10 @@ def _sum_of(name: str) -> Callable[[Column], Any]:
     return lambda column: column.sum_of(name)
 
 
+def _some_of(name: str) -> Callable[[Column], Any]:
+    return lambda column: column.sum_of(name) or None
+
+
 def _asked(side: str, group: str, label: str, missing: Missing) -> tuple[Figure, ...]:
     """Return what a judge or simulated users took; `side`: as the results of examples name them."""
 
@@ -274,6 +278,10 @@ def mean_reply_seconds(column: Column) -> float | None:
 def tokens_a_reply(column: Column) -> float | None:
     read = column.sum_of("input_tokens")
     return None if read is None else _ratio(read - column.sum_of("told_input_tokens"), column.sum_of("metered"))
+
+
+def _agent_rate(name: str, count: Callable[[Column], float | None]) -> Figure:
+    return Figure(name, "ratio", lambda column: _ratio(count(column), _agent_seconds(column)), missing="null")
 
 
 def _agent_cost(name: str, label: str | Callable[[Sequence[Column]], str], value: Callable[[Column], Any]) -> Figure:
@@ -387,10 +395,7 @@ SCORES = (
         "pass_k.any", "share", _pass_k(every=False), _tries_label("pass@{}: any trial"), missing="null",
         reports="terminal markdown",
     ),
-    Figure(
-        "asked_together", "count", lambda column: column.sum_of("asked_together") or None, "asked in one talk",
-        missing="absent",
-    ),
+    Figure("asked_together", "count", _some_of("asked_together"), "asked in one talk", missing="absent"),
 )  # fmt: skip
 # What it took.
 EFFORTS = (
@@ -451,14 +456,8 @@ EFFORTS = (
     *_durations("storing_seconds", "storing in s, median/p95", "pace.storing"),
     *_durations("settling_seconds", "settling in s, median/p95", "pace.settling"),
     *_MEMORY,
-    Figure(
-        "tokens_a_second", "ratio", lambda column: _ratio(column.sum_of("reply_tokens"), _agent_seconds(column)),
-        missing="null",
-    ),
-    Figure(
-        "tests_an_hour", "ratio", lambda column: _ratio(len(column.rows) * 3600, _agent_seconds(column)),
-        missing="null",
-    ),
+    _agent_rate("tokens_a_second", _sum_of("reply_tokens")),
+    _agent_rate("tests_an_hour", lambda column: len(column.rows) * 3600),
     _agent_cost(
         "cost_usd", lambda columns: "cost in USD" if any(
             not column.is_hypothetical for column in columns if column.cost_usd is not None
@@ -471,7 +470,7 @@ EFFORTS = (
     _flag("cost.estimated", _is_estimated),
     *_asked("judge", "judge", "judge in USD", "null"),
     *_asked("user", "simulated_users", "simulated user in USD", "absent"),
-    Figure("lost.tokens", "count", lambda column: column.sum_of("lost_tokens") or None, missing="absent"),
+    Figure("lost.tokens", "count", _some_of("lost_tokens"), missing="absent"),
     Figure("lost.cost_usd", "usd", _sum_of("lost_cost_usd"), "lost in USD", missing="null", estimated=lambda _: True),
     Figure("ltm_reach", "tokens", _get("ltm_score_paper"), "LTM score (paper)", missing="null", reports="verbose html"),
     Figure(
