@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -55,51 +56,41 @@ def measure_agreement(given: Namespace) -> int:
     return 0
 
 
-class Tally(Struct):
-    """How often our verdict equals the published score."""
+class Tally(Counter[str]):
+    """How often our verdict equals the published score, by what is counted.
 
-    rows: int = 0
-    agree: int = 0
-    unscored: int = 0
-    full: list[int] = field(default_factory=lambda: [0, 0])
-    """Rows with published full marks: ours full as well, all."""
-    less: list[int] = field(default_factory=lambda: [0, 0])
-    """Rows published with less: ours less as well, all."""
+    `rows`, `agree` and `unscored`; `sides`: rows on the published side of full marks, as `current` gives part marks by
+    formulas of its own; `full` and `less`: rows with published full marks or less, and `full same`, `less same`.
+    """
 
     @property
     def disagree(self) -> int:
         """Rows scored otherwise."""
-        return self.rows - self.agree - self.unscored
-
-    @property
-    def sides(self) -> int:
-        """Rows on the published side of full marks: `current` gives part marks by formulas of its own."""
-        return self.full[0] + self.less[0]
+        return self["rows"] - self["agree"] - self["unscored"]
 
     @property
     def balanced_accuracy(self) -> float | None:
         """The mean over both classes, full marks or less, of the share recognised; None where a class is empty."""
-        if not (self.full[1] and self.less[1]):
+        if not (self["full"] and self["less"]):
             return None
-        return (self.full[0] / self.full[1] + self.less[0] / self.less[1]) / 2
+        return (self["full same"] / self["full"] + self["less same"] / self["less"]) / 2
 
     def __str__(self) -> str:
-        told = f", {self.unscored} unscored" if self.unscored else ""
-        sides = f", {self.sides} in full marks or less" if self.sides != self.agree else ""
-        return f"{self.agree} of {self.rows} agree ({self.agree / max(self.rows, 1):.1%}){sides}{told}"
+        agree, rows, sides = (self[name] for name in ("agree", "rows", "sides"))
+        told = f", {self['unscored']} unscored" if self["unscored"] else ""
+        beyond = f", {sides} in full marks or less" if sides != agree else ""
+        return f"{agree} of {rows} agree ({agree / max(rows, 1):.1%}){beyond}{told}"
 
     def add(self, verdict: Score | Unscored, published: float) -> bool:
         """Count one row and return whether it agrees."""
-        self.rows += 1
+        self["rows"] += 1
         if isinstance(verdict, Unscored):
-            self.unscored += 1
+            self["unscored"] += 1
             return False
-        agrees = abs(verdict.value - published) < _SAME
-        self.agree += agrees
-        full = published > 1 - _SAME
-        bin_ = self.full if full else self.less
-        bin_[0] += (verdict.value > 1 - _SAME) == full
-        bin_[1] += 1
+        agrees, full = abs(verdict.value - published) < _SAME, published > 1 - _SAME
+        same_side = (verdict.value > 1 - _SAME) == full
+        side = "full" if full else "less"
+        self.update({"agree": agrees, "sides": same_side, side: 1, f"{side} same": same_side})
         return agrees
 
 
@@ -165,7 +156,7 @@ class AgreementReport(Struct):
             counts = {**_sum_tallies([tally]), "disagree": tally.disagree, "balanced_accuracy": tally.balanced_accuracy}
             datasets.setdefault(dataset, {})[version] = counts
         judged = {"by_version": by_version, "datasets": judged_datasets}
-        strict = {name: getattr(self.strict, name) for name in ("rows", "agree", "sides")}
+        strict = {name: self.strict[name] for name in ("rows", "agree", "sides")}
         return {"strict": strict, "model_judged": judged, "datasets": datasets}
 
     def as_text(self) -> str:
@@ -175,7 +166,8 @@ class AgreementReport(Struct):
         for (dataset, version), tally in sorted(self.all.items()):
             balanced = tally.balanced_accuracy
             told = "one-sided" if balanced is None else f"{balanced:.3f}"
-            counts = f"{tally.rows:>6}{tally.agree:>7}{tally.disagree:>8}{tally.unscored:>10}{told:>10}"
+            rows, agree, unscored = (tally[name] for name in ("rows", "agree", "unscored"))
+            counts = f"{rows:>6}{agree:>7}{tally.disagree:>8}{unscored:>10}{told:>10}"
             lines.append(f"{dataset:<22}{version:<9}{counts}")
         versions = " and ".join(REPRODUCED[self.scoring])
         lines.append(f"strict rows ({versions}): {self.strict}")
@@ -208,7 +200,7 @@ def _code_version(row: Row) -> str:
 
 def _sum_tallies(tallies: Iterable[Tally]) -> dict[str, int]:
     held = list(tallies)
-    return {name: sum(getattr(tally, name) for tally in held) for name in ("rows", "agree", "sides", "unscored")}
+    return {name: sum(tally[name] for tally in held) for name in ("rows", "agree", "sides", "unscored")}
 
 
 # --- which evaluator, with which answers, scores a row of the published files

@@ -55,17 +55,13 @@ def question_record(category: Category, text: str, gold: str, evidence: Sequence
     return {"question": text, "answer": answer, "evidence": list(evidence), "category": int(category)}
 
 
-def _event_records(world: World, number: int) -> dict[str, Any]:
-    dated = [event for event in world.events if event.session == number and event.on]
-    by_who = {who: [f"{who} {event_phrase(event)}." for event in dated if event.who == who] for who in world.speakers}
-    return {**by_who, "date": written_day(world.dates[number - 1])}
-
-
-def _observation_records(world: World, generated_turns: Sequence[GeneratedTurn]) -> dict[str, list[list[str]]]:
-    return {
-        who: [[text, turn.id] for turn in generated_turns if turn.speaker == who for text in _turn_notes(world, turn)]
-        for who in world.speakers
-    }
+def _event_statement(world: World, reveal: Reveal) -> str:
+    event = reveal.event
+    told, kind = world.dates[event.session - 1].date(), tellable_kinds()[event.kind]
+    if event.on:
+        return f"{event.who} {event_phrase(event)} ({phrase_meaning(reveal.value, told)})."
+    text = f'{event.who} said: "{kind.tell.format(**event.roles)}"'
+    return f"{event.who} {event_phrase(event)}." if kind.gist else text
 
 
 def _turn_notes(world: World, turn: GeneratedTurn) -> Iterator[str]:
@@ -77,21 +73,6 @@ def _turn_notes(world: World, turn: GeneratedTurn) -> Iterator[str]:
                 shown = f" (the photo shows {turn.caption.removeprefix('a photo of ')})" if turn.caption else ""
                 about = f"{reveal.event.who} {event_phrase(reveal.event)}"
                 yield f'{about} - "{detail.ask}" {turn.speaker} said: "{turn.text}"{shown}'
-
-
-def _event_statement(world: World, reveal: Reveal) -> str:
-    event = reveal.event
-    told, kind = world.dates[event.session - 1].date(), tellable_kinds()[event.kind]
-    if event.on:
-        return f"{event.who} {event_phrase(event)} ({phrase_meaning(reveal.value, told)})."
-    text = f'{event.who} said: "{kind.tell.format(**event.roles)}"'
-    return f"{event.who} {event_phrase(event)}." if kind.gist else text
-
-
-def _session_summary(world: World, number: int, generated_turns: Sequence[GeneratedTurn]) -> str:
-    one, two = world.speakers
-    notes = [_event_statement(world, r) for turn in generated_turns for r in turn.reveals if r.what == HAPPENED]
-    return f"{one} and {two} talked at {format_locomo_date(world.dates[number - 1])}. " + " ".join(notes)
 
 
 TURNS, SESSIONS = 588, 27
@@ -145,9 +126,20 @@ class Generated(Struct, frozen=True):
         """Return it as a LoCoMo file has it."""
         world, turns = self.world, [[one.as_json() for one in session] for session in self.sessions]
         qa = [question_record(one.category, one.text, one.gold, one.evidence) for one in self.questions]
-        events = [_event_records(world, number) for number in range(1, len(turns) + 1)]
-        observations = [_observation_records(world, session) for session in self.sessions]
-        summaries = [_session_summary(world, number, session) for number, session in enumerate(self.sessions, start=1)]
+        events, observations, summaries = [], [], []
+        for number, (session, at) in enumerate(zip(self.sessions, world.dates, strict=True), start=1):
+            dated = [event for event in world.events if event.session == number and event.on]
+            own = {
+                who: [f"{who} {event_phrase(event)}." for event in dated if event.who == who] for who in world.speakers
+            }
+            events.append({**own, "date": written_day(at)})
+            notes = [(turn, note) for turn in session for note in _turn_notes(world, turn)]
+            observations.append(
+                {who: [[note, turn.id] for turn, note in notes if turn.speaker == who] for who in world.speakers}
+            )
+            told = [_event_statement(world, r) for turn in session for r in turn.reveals if r.what == HAPPENED]
+            one, two = world.speakers
+            summaries.append(f"{one} and {two} talked at {format_locomo_date(at)}. " + " ".join(told))
         return conversation_record(self.id, world.speakers, world.dates, turns, qa, events, observations, summaries)
 
 

@@ -153,17 +153,15 @@ def temporal_questions(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
     for tellings in heard.happened_facts():
         for cause in tellings.event.causes:
             before = heard.facts[cause, HAPPENED]
-            days = [_gold_day(phrase_meaning(one.value, heard.days[one.turn.session])) for one in (before, tellings)]
-            if days[0] and days[1]:
+            golds = [phrase_meaning(one.value, heard.days[one.turn.session]) for one in (before, tellings)]
+            days = [re.fullmatch(r"(\d+) (\w+) (\d{4})", gold) for gold in golds]
+            # a week or a month is no day to count from
+            known = [date(int(day[3]), MONTHS.index(day[2]) + 1, int(day[1])) for day in days if day]
+            if len(known) == len(days):
                 pattern = BETWEEN.format(one=before.kind.did, two=tellings.kind.did)
-                apart = (days[1] - days[0]).days
+                apart = (known[1] - known[0]).days
                 gold, evidence = f"{apart} day{'s' * (apart != 1)}", (before.turn.id, tellings.turn.id)
                 yield GeneratedQuestion(Category.TEMPORAL, pattern, question_slots(tellings.event), gold, evidence)
-
-
-def _gold_day(gold: str) -> date | None:
-    match = re.fullmatch(r"(\d+) (\w+) (\d{4})", gold)
-    return date(int(match[3]), MONTHS.index(match[2]) + 1, int(match[1])) if match else None
 
 
 def open_domain(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
@@ -247,7 +245,12 @@ def generate_questions(
 ) -> list[GeneratedQuestion]:
     """Return at most `count` questions, each category by its share: fewer where not enough was said for one."""
     heard = MentionedFacts(world.speakers, {n: at.date() for n, at in enumerate(world.dates, start=1)}, turns)
-    wanted, generated_questions = _category_counts(count), list[GeneratedQuestion]()
+    # Rounded shares, one of each at least where the count allows, the rest single-hop.
+    wanted = {category: max(round(count * share), 1) for category, share in SHARES.items()}
+    wanted[Category.SINGLE_HOP] += count - sum(wanted.values())
+    if wanted[Category.SINGLE_HOP] < 0:
+        wanted = {category: int(number <= count) for number, category in enumerate(Category, start=1)}
+    generated_questions: list[GeneratedQuestion] = []
 
     def take(candidates: Iterable[GeneratedQuestion], most: int) -> None:
         """Add candidates in random order; no text twice."""
@@ -268,12 +271,3 @@ def generate_questions(
     known = [one for one in (*single, *dated) if cited.issuperset(one.evidence)]
     take(adversarial_questions(heard, known, rng), wanted[Category.ADVERSARIAL])
     return generated_questions
-
-
-def _category_counts(count: int) -> dict[Category, int]:
-    """Return how many of each: rounded shares, one of each at least where the count allows, the rest single-hop."""
-    by_category = {category: max(round(count * share), 1) for category, share in SHARES.items()}
-    by_category[Category.SINGLE_HOP] += count - sum(by_category.values())
-    if by_category[Category.SINGLE_HOP] >= 0:
-        return by_category
-    return {category: int(number <= count) for number, category in enumerate(Category, start=1)}

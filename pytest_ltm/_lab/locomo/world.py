@@ -326,26 +326,20 @@ class _Weaver:
             return structs.replace(self._lived(who, outline, plans=False), beside=True)
         draw = self._rng.random()
         if draw < _ABOUT_ONESELF and self._personal[who]:
-            return self._about_oneself(who, outline)
-        if draw > 1 - _HABIT and (habit := self._habit(who)):
-            return self._changed(who, habit, outline)
+            kind: Tellable = self._personal[who].pop()
+            named = {name for text in (kind.tell, *(one.tell for one in kind.details)) for name in brace_names(text)}
+            return self._event(who, kind, outline, {role: draw_value(role, self._rng) for role in sorted(named)})
+        if draw > 1 - _HABIT:
+            # one that the speaker has not yet been through all values of; of those told before not each is taken up
+            left = [one for one in self._habits[who] if len(self._values.get(one.key, ())) < len(one.pool)]
+            told = [one for one in left if one.key not in self._said or self._rng.random() < 0.5]
+            if told:
+                return self._changed(who, self._rng.choice(told), outline)
         return self._lived(who, outline)
 
     def _event(self, who: str, kind: Tellable, outline: Outline, roles: Mapping[str, str], **rest: Any) -> Event:
         self._count += 1
         return Event(id=f"E{self._count}", who=who, kind=kind.key, session=outline.number, roles=roles, **rest)
-
-    def _about_oneself(self, who: str, outline: Outline) -> Event:
-        kind: Tellable = self._personal[who].pop()
-        named = {name for text in (kind.tell, *(one.tell for one in kind.details)) for name in brace_names(text)}
-        roles = {role: draw_value(role, self._rng) for role in sorted(named)}
-        return self._event(who, kind, outline, roles)
-
-    def _habit(self, who: str) -> Habit | None:
-        """Return a habit that the speaker has not yet been through all values of."""
-        left = [one for one in self._habits[who] if len(self._values.get(one.key, ())) < len(one.pool)]
-        told = [one for one in left if one.key not in self._said or self._rng.random() < 0.5]
-        return self._rng.choice(told) if told else None
 
     def _changed(self, who: str, habit: Habit, outline: Outline) -> Event:
         values = self._values.setdefault(habit.key, [])

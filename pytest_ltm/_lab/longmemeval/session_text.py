@@ -222,7 +222,7 @@ class Advice:
 def write_points(rng: Random, advice: Advice, room: int, count: Count) -> list[str]:
     """Return points with a name each, sometimes with a list of them at the end."""
     wants_list = rng.random() < _LISTED
-    result = list(_fit_pieces(rng, advice, room * 2 // 3 if wants_list else room, count, "points"))
+    result = list(_fit_pieces("points", rng, advice, room * 2 // 3 if wants_list else room, count))
     lines = [f"- {line}" for line, _ in result]
     if not (wants_list and lines):
         return lines
@@ -245,43 +245,31 @@ def write_plan(rng: Random, advice: Advice, room: int, count: Count) -> list[str
     return lines if len(lines) > 1 else []
 
 
-def write_questions(rng: Random, advice: Advice, room: int, count: Count) -> list[str]:
-    """Return questions with their answers."""
-    return [line for line, _ in _fit_pieces(rng, advice, room, count, "questions")]
-
-
-def write_examples(rng: Random, advice: Advice, room: int, count: Count) -> list[str]:
-    """Return paragraphs."""
-    lines = [line for line, _ in _fit_pieces(rng, advice, room, count, "examples")]
-    return [part for line in lines for part in (line, "")][:-1]
-
-
 SHAPES: dict[str, Shape] = {
-    "points": write_points, "plan": write_plan, "questions": write_questions, "examples": write_examples
-}  # fmt: skip
+    "points": write_points,
+    "plan": write_plan,
+    "questions": lambda *known: [line for line, _ in _fit_pieces("questions", *known)],
+    "examples": lambda *known: [part for line, _ in _fit_pieces("examples", *known) for part in (line, "")][:-1],
+}
 _LISTED = 0.3  # the share of lists of points that end in a list of steps
 
 
-def _fit_pieces(rng: Random, advice: Advice, room: int, count: Count, frame: str) -> Iterator[tuple[str, Piece]]:
+def _fit_pieces(frame: str, rng: Random, advice: Advice, room: int, count: Count) -> Iterator[tuple[str, Piece]]:
     """Yield pieces in a frame until the room is used up."""
     while True:
-        piece = advice.next()
-        line = _frame_piece(rng, advice, piece, frame)
+        piece, chosen = advice.next(), rng.choice(load_frames()[frame])
+        # drawn even where a frame has no place for it, so that another frame changes nothing that follows
+        slots = {
+            "Aspect": piece.aspect, "aspect": f'"{piece.aspect}"', "do": piece.do, "Do": upper_first(piece.do),
+            "do2": advice.next().do if "{do2}" in chosen else "", "tail": rng.choice(load_frames()["tails"]),
+            "minutes": rng.choice((10, 15, 20, 30, 45)), "weeks": rng.choice((3, 4, 5, 6)),
+            "for": piece.reason, "For": upper_first(piece.reason),
+        }  # fmt: skip
+        line = chosen.format(**slots).rstrip()
         room -= count(f"- {line}\n\n")
         if room < 0:
             return
         yield line, piece
-
-
-def _frame_piece(rng: Random, advice: Advice, piece: Piece, frame: str) -> str:
-    chosen = rng.choice(load_frames()[frame])
-    slots = {
-        "Aspect": piece.aspect, "aspect": f'"{piece.aspect}"', "do": piece.do, "Do": upper_first(piece.do),
-        "do2": advice.next().do if "{do2}" in chosen else "", "tail": rng.choice(load_frames()["tails"]),
-        "minutes": rng.choice((10, 15, 20, 30, 45)), "weeks": rng.choice((3, 4, 5, 6)),
-        "for": piece.reason, "For": upper_first(piece.reason),
-    }  # fmt: skip
-    return chosen.format(**slots).rstrip()
 
 
 # --- Task-oriented talk: what a user asks an assistant for, and long helpful replies, from an endless stock.
