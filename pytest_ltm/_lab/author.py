@@ -71,30 +71,25 @@ AUTHORS = "who answers prompts: openai:MODEL[@URL], pkg.mod:function, cmd:COMMAN
 @contextmanager
 def author_session(spec: str) -> Iterator[AskedModel]:
     """Yield what the spec means: of an agent a new one answers each prompt. DatasetError if it means nothing."""
-    if not spec.startswith(_AGENTS) and not spec.endswith(_FILES):
-        with asked_model(spec) as asked:
-            yield asked
-        return
-    try:
-        source = find_agent(spec)
-    except AgentError as error:
-        raise DatasetError(f"--model {spec}: {error}") from error
-
-    def ask(prompt: str) -> str:
-        retries = Retries(most=_MORE, rng=Random())
-        # a new agent for each prompt: it must not remember the last one
-        speaker = AgentCaller(source.make(), timeout=_SECONDS, name=source.spec, owned=source.owned, retries=retries)
+    if spec.startswith(_AGENTS) or spec.endswith(_FILES):
         try:
-            return speaker.ask(prompt).text
-        finally:
-            speaker.close()
+            source = find_agent(spec)
+        except AgentError as error:
+            raise DatasetError(f"--model {spec}: {error}") from error
 
-    yield AskedModel(spec, ask)
+        def ask(prompt: str) -> str:
+            retries = Retries(most=_MORE, rng=Random())
+            # a new agent for each prompt: it must not remember the last one
+            speaker = AgentCaller(
+                source.make(), timeout=_SECONDS, name=source.spec, owned=source.owned, retries=retries
+            )
+            try:
+                return speaker.ask(prompt).text
+            finally:
+                speaker.close()
 
-
-@contextmanager
-def asked_model(spec: str) -> Iterator[AskedModel]:
-    """Yield what the spec means: a model of a provider, or a dotted path; DatasetError if nothing."""
+        yield AskedModel(spec, ask)
+        return
     if not names_model(spec):
         hint = suggest_provider(spec) or f" Known are also {', '.join(FORMS)}"
         function = DottedPath(spec, what="--model", error=DatasetError, hint=hint).resolve()

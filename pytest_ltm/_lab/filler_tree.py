@@ -80,17 +80,18 @@ def _grown(
     if not left or not min(sides):
         return sides[1] > sides[0]
     yes = Counter((question, is_filler) for form, is_filler in known for question in form)
-    question = min(asked, key=lambda one: _impurity((weights[0] * yes[one, False], weights[1] * yes[one, True]), sides))
+
+    def impurity(one: str) -> float:
+        """Return Gini's impurity that a question leaves, from the weights of scenarios and filler on both sides."""
+        having = (weights[0] * yes[one, False], weights[1] * yes[one, True])
+        pairs = (having, (sides[0] - having[0], sides[1] - having[1]))
+        return sum(2 * one * other / (one + other) for one, other in pairs if one + other > 0)
+
+    question = min(asked, key=impurity)
     having, lacking = ([one for one in known if (question in one[0]) is answer] for answer in (True, False))
     if not having or not lacking:
         return sides[1] > sides[0]
     return question, _grown(having, asked, weights, left - 1), _grown(lacking, asked, weights, left - 1)
-
-
-def _impurity(yes: tuple[float, float], every: tuple[float, float]) -> float:
-    """Return Gini's impurity that a question leaves; `yes`: the weights of scenarios and filler that it applies to."""
-    pairs = (yes, (every[0] - yes[0], every[1] - yes[1]))
-    return sum(2 * one * other / (one + other) for one, other in pairs if one + other > 0)
 
 
 def says_filler(tree: FormTree, form: Collection[str]) -> bool:

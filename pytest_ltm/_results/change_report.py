@@ -34,6 +34,7 @@ _NOISE = 1e-9
 
 def change_lines(changes: Changes, width: int) -> list[str]:
     """Return what the terminal says, no line wider than `width` (at least 62): a table, and what it could have seen."""
+    # narrower, a name says nothing; wider, its numbers stand too far away from it
     label = max(16, min(30, width - sum(_WIDTHS) - len(_WIDTHS) - 1))
     agent = f" (agent {one_line(changes.before_agent)})" if changes.before_agent else ""
     who = f"{one_line(changes.before)}{agent}"
@@ -73,7 +74,7 @@ def _level_cells(level: Level, comparison: Comparison, p: float | None) -> tuple
     moved, ends = f"{level.difference:+.2f}", comparison.interval
     if comparison.is_identical or level.difference == 0:
         moved = "0"
-    elif moved in ("+0.00", "-0.00"):
+    elif moved in ("+0.00", "-0.00"):  # two digits would deny that anything moved
         moved = f"{level.difference:+.4f}"
     interval = f"{ends.low:+.2f} … {ends.high:+.2f}" if ends else ""
     return f"{level.before:.2f}", f"{level.after:.2f}", moved, interval, chance
@@ -266,6 +267,7 @@ def _workflow_command(kind: str, title: str, text: str) -> str:
 
 
 def _escape_command(text: str) -> str:
+    # % first, or the escapes of the others would be escaped again
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
@@ -285,6 +287,7 @@ def gate_from_json(said: object, where: str) -> GateVerdict | None:
     """Return the verdict that `gate_json` wrote, None if there is none; LtmError if it cannot be read."""
     if not isinstance(said, dict):
         return None
+    # whether a finding is about a change is not written down, but the sentence says whether one is
     regressed = "regressed" in str(said.get("sentence"))
     findings = from_record(tuple[Finding, ...], said.get("findings", []), where)
     return GateVerdict(

@@ -38,6 +38,7 @@ class MemoryMeasure(Struct, frozen=True, kw_only=True):
 
 def _facts(change: str, keep: Callable[[FactMemory], bool]) -> Callable[[MemoryResult], tuple[float, int]]:
     def pair(result: MemoryResult) -> tuple[float, int]:
+        # what cannot be known, such as a value that a memory may have in other words, is no miss
         facts = [fact for fact in result.facts if fact.known and fact.change == change]
         return sum(map(keep, facts)), len(facts)
 
@@ -108,6 +109,7 @@ PLACES = ("never written", "written, not found", "found, not used")
 
 def count_facts(rows: Iterable[ScenarioResult]) -> int | None:
     """Return the number of facts of which it is known what became of them; None where no memory is known."""
+    # no memory is not an empty one: nothing is shown of it
     known = [row.memory for row in rows if row.memory is not None]
     return sum(fact.known for memory in known for fact in memory.facts) if known else None
 

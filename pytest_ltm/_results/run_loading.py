@@ -161,7 +161,7 @@ def prechecks_in(path: Path) -> tuple[Precheck, ...]:
 def _read_json_object(path: Path) -> dict[str, Any]:
     try:
         value = json.loads(read_regular(path))
-    except (OSError, ValueError, RecursionError):
+    except (OSError, ValueError, RecursionError):  # a damaged summary costs names and notices, never the report
         return {}
     return value if isinstance(value, dict) else {}
 

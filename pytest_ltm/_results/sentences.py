@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 def spans_of(run: RunResult) -> dict[str, EffectiveSpan]:
     """Return the effective span of each agent that was tested isolated and at a memory span; by label."""
     agents = group_by(run.conversations, lambda held: held.agent)
+    # one point is no curve: without either place there is nothing to keep, or nothing to lose
     both = {agent: held for agent, held in agents.items() if len({each.span is None for each in held}) > 1}
     rows = {agent: [row for each in held for row in each.scenarios] for agent, held in both.items()}
     return {agent: effective_span(of) for agent, of in rows.items()}

@@ -306,19 +306,10 @@ class Attack(Struct, frozen=True, kw_only=True):
         asked = {padded_spec(spec) for spec in self.specs}
         return [spec for spec in self.specs if spec not in asked and not padded_spec(spec)]
 
-    def floor(self, scenario: str) -> float:
-        """Return the floor of a scenario."""
-        return next(cell.floor for cell in self.cells.values() if cell.scenario == scenario)
-
     def total(self, agent: str, span: str) -> tuple[float, int]:
         """Return an agent's points at a span, and the number of scenarios that they are of."""
         held = [cell.points for cell in self.cells.values() if (cell.agent, cell.span) == (agent, span)]
         return sum(held), len(held)
-
-    def best_cheat(self, scenario: str, span: str) -> CheatCell | None:
-        """Return the cheat that earned most; of several the first."""
-        held = [self.cells.get((agent, scenario, span)) for agent in self.cheats]
-        return max(filter(None, held), key=lambda cell: cell.points, default=None)
 
     @property
     def broken_limits(self) -> list[str]:
@@ -382,14 +373,21 @@ def best_cheats(attack: Attack) -> Table:
     """Return for each scenario its floor, and which cheat earned most at each span; nothing without cheats."""
     if not attack.cheats:
         return []
-    table = [["scenario", "floor", *attack.spans]]
+    table, floors = (
+        [["scenario", "floor", *attack.spans]],
+        {cell.scenario: cell.floor for cell in attack.cells.values()},
+    )
     for name in attack.scenarios:
-        cells = [attack.best_cheat(name, span) for span in attack.spans]
+        cells = []
+        for span in attack.spans:
+            held = [attack.cells.get((agent, name, span)) for agent in attack.cheats]
+            # of several that earned as much the first one, as they are listed from simple to refined
+            cells.append(max(filter(None, held), key=lambda cell: cell.points, default=None))
         best = (
             f"{score_text(cell.points)} {cell.agent * bool(cell.points)}".rstrip() if cell else NOTHING
             for cell in cells
         )
-        table.append([name, score_text(attack.floor(name)), *best])
+        table.append([name, score_text(floors[name]), *best])
     return table
 
 

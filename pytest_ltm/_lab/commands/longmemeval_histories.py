@@ -98,7 +98,11 @@ def generate_longmemeval(given: Namespace) -> int:
         # Make what the file does not hold yet, and write it after each question: what broke off
         # is taken up again.
         writes = by_turns if given.turn_by_turn else at_once
-        records = _begun(given.output)
+        records: list[dict[str, Any]] = []
+        if given.output.exists():
+            for _ in LongMemEvalFile(given.output).records():
+                pass  # what was edited by hand since is read, and refused if it cannot be
+            records = json.loads(given.output.read_bytes())
         done = {record["question_id"] for record in records}
         with author_session(given.model) as model:
             for number, needle in enumerate(generate_needles(given.count, given.seed)):
@@ -123,15 +127,6 @@ def generate_longmemeval(given: Namespace) -> int:
     made: Iterable[dict[str, Any]] = generate_records(given.count, given.seed, count)
     needle_records = (parse_needle(record, f"question {record['question_id']}") for record in made)
     return _write_histories(given, needle_records, GeneratedFillers(count), count)
-
-
-def _begun(path: Path) -> list[dict[str, Any]]:
-    if not path.exists():
-        return []
-    for _ in LongMemEvalFile(path).records():
-        pass  # what was edited by hand since is read, and refused if it cannot be
-    fieldses: list[dict[str, Any]] = json.loads(path.read_bytes())
-    return fieldses
 
 
 def _write_histories(

@@ -64,6 +64,7 @@ class GateMetric(Struct, frozen=True):
 
 def _sum_if_known(values: Sequence[float | None]) -> float | None:
     """Return the sum; None if there are none or any of them is unknown."""
+    # a sum of what is known alone would keep a limit that the whole breaks
     known = [value for value in values if value is not None]
     return fsum(known) if known and len(known) == len(values) else None
 
@@ -77,6 +78,7 @@ METRICS = (
         "total", "points", "the total", "sum over scenarios of the mean over examples",
         of_rows=lambda rows: total_score(scores_by_scenario(rows)) if any(row.scored for row in rows) else None,
     ),
+    # Of two runs the worst scenarios may be different ones: nobody could say what moved.
     GateMetric(
         "worst", "share", "the lowest mean of a scenario", "mean of the scenario with the lowest one", against=False,
         of_rows=lambda rows: min((mean_or_none(of) or 0.0 for of in scores_by_scenario(rows).values()), default=None),
@@ -131,6 +133,7 @@ METRICS = (
         "the same for each scenario, corrected for looking at all of them", under=False, scoped=False,
     ),
 )  # fmt: skip
+# Of four digits at most: no run has more trials, and the binomials of a longer number would take for ever.
 _TRIES = lazy_pattern(r"pass(?P<kind>[\^@])(?P<tries>[1-9][0-9]{0,3})")
 _RECALL = lazy_pattern(r"recall@([1-9][0-9]{0,3})")
 # Names of metrics with a number of their own.
@@ -269,6 +272,7 @@ def parse_change_rule(text: str) -> Rule:
 
 
 def _parse_rule(text: str, *, against: bool) -> Rule:
+    # the last colon is that of the limit: a scope has one of its own
     head, colon, limit = (part.strip() for part in text.rpartition(":"))
     if not colon and gate_metric(limit):
         raise ConfigurationError(f"{text!r} names no limit. Write it as '{limit}:LIMIT'")
@@ -297,6 +301,7 @@ def _parse_scope(text: str, head: str) -> tuple[Scope, str]:
     kind, colon, rest = (part.strip() for part in head.partition(":"))
     if not colon:
         return Scope(), head
+    # the last dot: a name may hold others, as those of scenarios do that are told apart by their modules
     name, dot, of = rest.rpartition(".")
     if kind in _KINDS and dot and not name:
         raise ConfigurationError(f"{text!r} names no {kind}. Write it as '{kind}:NAME.{of}:LIMIT'")
@@ -319,6 +324,7 @@ def _parse_limit(text: str, limit: str, of: GateMetric, *, against: bool) -> tup
         raise ConfigurationError(f"{text!r}: k and m are for numbers of tokens")
     if not math.isfinite(value):
         raise ConfigurationError(f"{text!r}: {limit!r} is not a limit")
+    # a share that should be small is 0 in most baselines, and so would be any share of it: there 5% are 5 points
     relative = percent and against and (of.higher_is_better or of.unit != "share")
     if percent and not relative and of.unit != "share":
         plain = {"usd": "dollars, as in 1.5", "tokens": "tokens, as in 20k"}.get(of.unit, "points, as in 8.5")

@@ -68,6 +68,7 @@ def value_or_digest(value: object) -> object:
 
 
 def _canonical_text(value: object) -> str:
+    # equal plans of other versions may have their fields in another order
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 

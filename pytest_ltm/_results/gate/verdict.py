@@ -277,6 +277,7 @@ def _check_loss(rule: Rule, was: float, is_: float, loss: float) -> Found:
         text = f"{rule.subject} is {rule.amount(is_)} as before"
     if loss <= (rule.limit * was if rule.relative else rule.limit) + _SLACK:
         return "passed", text
+    # nothing is allowed: "by more than 0" would say less than nothing
     return "failed", text + (f", by more than {rule.allowed}" if rule.limit else "")
 
 

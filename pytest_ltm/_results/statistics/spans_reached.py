@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 SHARE = 0.85
 NOT_TESTED = "no example has a score both isolated and at a memory span: run both, --ltm-span=2k,32k,isolated"
 NOTHING_TO_KEEP = "the isolated score is 0: there is nothing to keep"
+# As much as a sum of thirds may miss of full marks.
 _NOISE = 1 - FULL_MARKS
 
 
@@ -136,6 +137,7 @@ def _margin_interval(
     """
     margins = [structs.replace(pair, before=share * pair.before) for pair in pairs]
     kind = unit_kind(margins, level)
+    # so few that not even unanimous ones would tell anything
     if len(unit_members(margins, kind)) < min_units((1 - level) / 2):
         return None
     weight = 1 / len(unit_members(margins, "scenario"))
