@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from pytest_ltm._storage.disk import read_regular
 from pytest_ltm._storage.errors import DatasetError
-from pytest_ltm._storage.schema import show_value
+from pytest_ltm._storage.schema import load_packaged_yaml, show_value
 from pytest_ltm.datasets.locomo.metric import official_f1
 from pytest_ltm.datasets.locomo.samples import Category
 from pytest_ltm.datasets.locomo.strict import strict_verdict
@@ -30,20 +30,9 @@ if TYPE_CHECKING:
 
 
 Row: TypeAlias = dict[str, Any]
-# The names that fields have, the more telling ones first.
-_QUESTION = ("question", "query")
-_ID = ("question_id", "questionId", "query_id", "id")
-_SAID = ("hypothesis", "response", "prediction", "model_answer", "generated_answer", "predicted_answer")
-_GOLD = ("gold_answers", "groundTruth", "ground_truth", "gold_answer", "gold", "reference", "expected_answer")
-_KIND = ("category", "question_type", "questionType", "type")
-_GRADE = ("autoeval_label", "llm_score", "llm_judge", "judge", "is_correct", "correct", "label", "score")
-_F1 = ("f1", "f1_score")
-_SYSTEM = ("source", "system", "provider", "model")
+# The names that fields have, by what they hold, and the words of verdicts.
+_NAMES: Mapping[str, Any] = load_packaged_yaml(__file__, "published_answers.yml")
 _PREDICTION = "_prediction"
-# Lists that are no group of questions of their own.
-_CONTAINERS = frozenset({"results", "evaluations", "data", "questions", "rows", "answers", "items", "qa"})
-_RIGHT = {"correct": 1.0, "right": 1.0, "yes": 1.0, "true": 1.0}
-_WRONG = {"incorrect": 0.0, "wrong": 0.0, "no": 0.0, "false": 0.0}
 _CATEGORIES = {
     **{category.label: category for category in Category}, "temporal-reasoning": Category.TEMPORAL,
     "world-knowledge": Category.OPEN_DOMAIN, "commonsense": Category.OPEN_DOMAIN,
@@ -157,7 +146,7 @@ def _rows_within(value: Any, where: str, group: str) -> Iterator[tuple[str, str,
         name = str(value.get("sample_id", group))
         for key, part in value.items():
             if isinstance(part, list | dict) and part:
-                yield from _rows_within(part, f"{where}, {key}", name if key in _CONTAINERS else name or key)
+                yield from _rows_within(part, f"{where}, {key}", name if key in _NAMES["containers"] else name or key)
     elif isinstance(value, list):
         of_rows = any(map(_is_row, value))
         for number, one in enumerate(value):
@@ -167,14 +156,18 @@ def _rows_within(value: Any, where: str, group: str) -> Iterator[tuple[str, str,
 
 
 def _is_row(value: Any) -> bool:
-    return isinstance(value, dict) and any(name in value for name in (*_QUESTION, *_ID)) and bool(_said_names(value))
+    return (
+        isinstance(value, dict)
+        and any(name in value for name in (*_NAMES["question"], *_NAMES["id"]))
+        and bool(_said_names(value))
+    )
 
 
 def _said_names(row: Row) -> list[str]:
     """Return the names of the fields that hold answers; several where a file has those of several models."""
     own = [name for name in row if name.endswith(_PREDICTION) and name != _PREDICTION]
-    plain = [name for name in _SAID if name in row][:1]
-    return plain or own or ["answer"] * ("answer" in row and any(name in row for name in _GOLD))
+    plain = [name for name in _NAMES["said"] if name in row][:1]
+    return plain or own or ["answer"] * ("answer" in row and any(name in row for name in _NAMES["gold"]))
 
 
 # --- one row
@@ -192,7 +185,7 @@ class _KnownQuestions:
             value = json.loads(text)
         except ValueError:
             value = [_line_value(line) for line in text.splitlines() if line.strip()]
-        kept = (*_ID, "question", "answer", "adversarial_answer", *_KIND, "sample_id")
+        kept = (*_NAMES["id"], "question", "answer", "adversarial_answer", *_NAMES["kind"], "sample_id")
         for one in value if isinstance(value, list) else [value]:
             if isinstance(one, dict) and isinstance(one.get("qa"), list):
                 self._add_questions(one["qa"], str(one.get("sample_id", "")))
@@ -202,7 +195,7 @@ class _KnownQuestions:
 
     def _add_questions(self, rows: Iterable[Row], group: str) -> None:
         for row in rows:
-            names = [str(row[name]) for name in _ID if row.get(name)] + [str(row.get("question", ""))]
+            names = [str(row[name]) for name in _NAMES["id"] if row.get(name)] + [str(row.get("question", ""))]
             for name in names:
                 # a text that two conversations ask is told apart by its conversation
                 self._rows.setdefault(name, row)
@@ -212,7 +205,7 @@ class _KnownQuestions:
         """Return a row with what is known of its question."""
         if not self._rows:
             return row
-        names = [str(row[name]) for name in (*_ID, *_QUESTION) if row.get(name)]
+        names = [str(row[name]) for name in (*_NAMES["id"], *_NAMES["question"]) if row.get(name)]
         known = next((one for name in names for one in (self._rows.get(f"{group}\0{name}"),) if one), None)
         known = known or next((self._rows[name] for name in names if name in self._rows), None)
         if known is None:
@@ -226,11 +219,11 @@ def _parse_answers(where: str, group: str, row: Any, known: _KnownQuestions) -> 
         raise DatasetError(f"not an object: {show_value(row)}")
     names = _said_names(row)
     row = known.complete(row, group)
-    question_id, question = _text(row, _ID), _text(row, _QUESTION)
+    question_id, question = _text(row, _NAMES["id"]), _text(row, _NAMES["question"])
     if not names:
-        raise DatasetError(f"it has no answer: none of {', '.join(_SAID)}")
+        raise DatasetError(f"it has no answer: none of {', '.join(_NAMES['said'])}")
     kind, category = _kind_of(row, question_id)
-    values = [row[name] for name in (*_GOLD, "answer") if row.get(name) is not None and name not in names]
+    values = [row[name] for name in (*_NAMES["gold"], "answer") if row.get(name) is not None and name not in names]
     value = values[0] if values else None
     if isinstance(value, list):
         value = value[0] if value else None
@@ -243,12 +236,12 @@ def _parse_answers(where: str, group: str, row: Any, known: _KnownQuestions) -> 
         response = row[name] if name in row else row.get("response")
         if isinstance(response, bool) or not isinstance(response, str | int | float):
             raise DatasetError(f"{name} is {show_value(response)}, not a text")
-        model = name.removesuffix(_PREDICTION) if name.endswith(_PREDICTION) else _text(row, _SYSTEM)
+        model = name.removesuffix(_PREDICTION) if name.endswith(_PREDICTION) else _text(row, _NAMES["system"])
         grade, judge = _grade_of(row)
         yield PublishedAnswer(
             where=where, agent=model, group=group or str(row.get("sample_id") or ""), id=question_id, question=question,
             gold=gold or "", said=str(response), kind=kind, category=category, grade=grade, judge=judge,
-            f1=next((float(row[one]) for one in (f"{model}_f1", *_F1) if _is_share(row.get(one))), None),
+            f1=next((float(row[one]) for one in (f"{model}_f1", *_NAMES["f1"]) if _is_share(row.get(one))), None),
         )  # fmt: skip
 
 
@@ -258,9 +251,9 @@ def _text(row: Row, names: Sequence[str]) -> str:
 
 def _kind_of(row: Row, question_id: str) -> tuple[str, Category | None]:
     axes: Mapping[str, Any] = row.get("category_axes") or row.get("meta") or {}
-    value = next((row[name] for name in _KIND if row.get(name) is not None), None)
+    value = next((row[name] for name in _NAMES["kind"] if row.get(name) is not None), None)
     if value is None and isinstance(axes, dict):
-        value = next((axes[name] for name in (*_KIND, "question_type") if axes.get(name) is not None), None)
+        value = next((axes[name] for name in (*_NAMES["kind"], "question_type") if axes.get(name) is not None), None)
     value = value[0] if isinstance(value, list) and value else value
     text = str(value if value is not None else "").strip().lower().replace("_", "-").replace(" ", "-")
     if text in TYPES and not (row.get("evidence") or row.get("sample_id")):
@@ -275,14 +268,14 @@ def _kind_of(row: Row, question_id: str) -> tuple[str, Category | None]:
 def _grade_of(row: Row) -> tuple[float | None, str]:
     """Return what a judge gave, and who that was."""
     judge = str(row.get("judge_model") or row.get("judge_llm") or "")
-    for name in _GRADE:
+    for name in _NAMES["grade"]:
         value = row.get(name)
         if isinstance(value, dict):
             judge, value = str(value.get("model", judge)), value.get("label", value.get("score"))
         if isinstance(value, list) and value and all(_is_share(one) for one in value):
             value = sum(map(float, value)) / len(value)
         if isinstance(value, str):
-            value = {**_RIGHT, **_WRONG}.get(value.strip().lower().rstrip("."))
+            value = _NAMES["verdicts"].get(value.strip().lower().rstrip("."))
         if _is_share(value):
             return float(value), judge  # type: ignore[arg-type]
     return None, judge

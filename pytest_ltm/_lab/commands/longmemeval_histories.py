@@ -12,7 +12,6 @@ from pytest_ltm._lab.author import AUTHORS, author_session
 from pytest_ltm._lab.longmemeval.histories import (
     Corpus,
     GeneratedFillers,
-    Length,
     MixedFillers,
     compile_history,
     parse_needle,
@@ -133,8 +132,8 @@ def _write_histories(
     given: Namespace, needle_records: Iterable[NeedleRecord], fillers: Fillers, count: Callable[[str], int]
 ) -> int:
     """Write the histories of the needles, and say what was written."""
-    length = Length(sessions=given.sessions, tokens=given.tokens)
-    histories = (compile_history(one, fillers, length, seed=given.seed, count=count) for one in needle_records)
+    length = {"sessions": given.sessions, "tokens": given.tokens}
+    histories = (compile_history(one, fillers, seed=given.seed, count=count, **length) for one in needle_records)
     number, size = write_histories(given.output, histories)
     sys.stdout.write(f"{given.output}: {number} question{'s' * (number != 1)}, {size / 1e6:,.1f} MB\n")
     return 0

@@ -206,40 +206,35 @@ LACKING = 0.1
 _IN_VAIN = 20  # after as many fillers in a row that do not fit, the search ends
 
 
-class Length(Struct, frozen=True, kw_only=True):
-    """The length of a history: in sessions, or at most in tokens."""
-
-    sessions: int | None = None
-    tokens: int | None = None
-
-
 def compile_history(
-    record: NeedleRecord, fillers: Fillers, length: Length, *, seed: int, count: Callable[[str], int]
-) -> dict[str, Any]:
+    record: NeedleRecord, fillers: Fillers, *, seed: int, count: Callable[[str], int], sessions: int | None = None,
+    tokens: int | None = None,
+) -> dict[str, Any]:  # fmt: skip
     """Return the record with its history, in the published schema, its sessions in the order of their dates.
 
+    Its length is given in `sessions`, or at most in `tokens`; without either it is the evidence alone.
     Raises DatasetError where the evidence alone is longer than asked for, and where the fillers run out.
     """
     # by question: a history does not depend on how many are made
     rng = Random(f"longmemeval history {seed} {record.id}")
     supply = fillers.draw_fillers(record, f"longmemeval fillers {seed} {record.id}")
     chosen: list[FillerSession] = []
-    if length.sessions is not None:
-        wanted = length.sessions - len(record.evidence)
-        _require_room(record, wanted, f"{length.sessions} sessions", f"is {len(record.evidence)}")
+    if sessions is not None:
+        wanted = sessions - len(record.evidence)
+        _require_room(record, wanted, f"{sessions} sessions", f"is {len(record.evidence)}")
         chosen = [filler for filler in (supply(None) for _ in range(wanted)) if filler]
         if len(chosen) < wanted:
             raise DatasetError(
                 f"{record.where}: only {len(chosen)} of {wanted} fillers can be had that do not touch its evidence. "
                 "Give more --fillers, or ask for fewer sessions"
             )
-    elif length.tokens is not None:
-        chosen = _fill_tokens(record, supply, length.tokens, count)
+    elif tokens is not None:
+        chosen = _fill_tokens(record, supply, tokens, count)
     # the last ones had to fit into what was left, so they are short
     rng.shuffle(chosen)
     total, left = len(record.evidence) + len(chosen), iter(chosen)
     evidence = dict(zip(evidence_places(rng, len(record.evidence), total), record.evidence, strict=True))
-    sessions = [evidence[place] if place in evidence else next(left) for place in range(total)]
+    history = [evidence[place] if place in evidence else next(left) for place in range(total)]
     at = session_dates(rng, [(place, one.at) for place, one in evidence.items()], total, record.at)
     dates = [
         evidence[place].when if place in evidence else format_longmemeval_date(at[place]) for place in range(total)
@@ -247,8 +242,8 @@ def compile_history(
     return {
         **record.asked,
         "haystack_dates": dates,
-        "haystack_session_ids": [one.id for one in sessions],
-        "haystack_sessions": [one.turns for one in sessions],
+        "haystack_session_ids": [one.id for one in history],
+        "haystack_sessions": [one.turns for one in history],
         "answer_session_ids": [one.id for one in record.evidence],
     }
 
