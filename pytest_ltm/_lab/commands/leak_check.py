@@ -10,9 +10,9 @@ from msgspec import Struct, structs
 
 from pytest_ltm._cli.arguments import add_json, add_pytest_options, add_seeds
 from pytest_ltm._cli.pytest_runs import play_run
+from pytest_ltm._lab.cheat_agents import FormSample, learn_tree, share_told_apart, write_tree
 from pytest_ltm._lab.commands.calibrate import pool_definitions
 from pytest_ltm._lab.cues import SHARES, CueRecall, Text, all_cues, best_cues, cue_recall, one_cue, rank_by_cues
-from pytest_ltm._lab.filler_tree import FormSample, learn_tree, share_told_apart, write_tree
 from pytest_ltm._lab.study import aligned_lines, earned_marks, play_rows, study_folder, tell_progress
 from pytest_ltm._model.suite import SUFFIX, built_in_names
 from pytest_ltm._results.statistics.totals import mean_or_none
