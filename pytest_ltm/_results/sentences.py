@@ -201,11 +201,14 @@ def comparison_text(
         elsewhere, beyond = f"{ELSEWHERE}: {claim} ({rests}).", f"elsewhere p {p_text(comparison.p)}"
     else:
         elsewhere, beyond = f"{ELSEWHERE}: unknown, as {comparison.reason.partition(';')[0]}.", "elsewhere unknown"
-    more, needed = "", None if real else trials_to_tell(pairs)
-    if needed is not None:
-        instead = "" if comparison.conversations == 1 else f" in place of {comparison.conversations}"
-        more = f" {needed} trials of each{instead} (--ltm-trials={needed}) would mostly tell a difference as large."
-    elif not real:
-        more = " Only many more trials would tell so small a difference."
+    more = "" if real else f" {_what_would_settle(pairs, comparison.conversations)}"
     brief = f"here {'unknown' if p is None else f'p {p_text(p)}'}, {beyond}"
     return ComparisonText(short, here, elsewhere + more, brief)
+
+
+def _what_would_settle(pairs: Sequence[Pair], held: int) -> str:
+    needed = trials_to_tell(pairs)
+    if needed is None:
+        return "Only many more trials would tell so small a difference."
+    more = "" if held == 1 else f" in place of {held}"
+    return f"{needed} trials of each{more} (--ltm-trials={needed}) would mostly tell a difference as large."

@@ -91,13 +91,7 @@ def paraphrase_suite(given: Namespace) -> int:
         hashes = {place: hashlib.sha256(path.read_bytes()).hexdigest() for place, path in sources.items()}
         solveds = _play_solvers(solvers, [f"--ltm-definitions={given.output.resolve()}", *options], folder / "other")
     checked_by = {place: next((spec for spec in able[place].by if spec in solveds[place].by), "") for place in sources}
-    lost = "{} no longer finds the gold: {}".format
-    wrong = {
-        place: "; ".join(lost(spec, solveds[place].reasons.get(spec, "not played")) for spec in able[place].by)
-        or _UNREAD
-        for place, spec in checked_by.items()
-        if not spec
-    }
+    wrong = {place: _why_unchecked(able[place], solveds[place]) for place, spec in checked_by.items() if not spec}
     dropped = {} if given.keep_unchecked else wrong
     for place in dropped:
         (given.output / f"{place}{_ENDING}").unlink()
@@ -139,6 +133,12 @@ def _play_solvers(solvers: Sequence[str], words: Sequence[str], folder: Path) ->
         else:
             one.reasons[spec] = row.reason
     return solveds
+
+
+def _why_unchecked(own: Solved, other: Solved) -> str:
+    """Return why nobody could check that the gold can still be found."""
+    lost = (f"{spec} no longer finds the gold: {other.reasons.get(spec, 'not played')}" for spec in own.by)
+    return "; ".join(lost) or _UNREAD
 
 
 def _claim_folder(folder: Path, header: dict[str, Any]) -> None:

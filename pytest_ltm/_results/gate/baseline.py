@@ -137,15 +137,7 @@ def parse_baseline(content: bytes, where: str, name: str) -> GateSide:
         raise top.fault(f"not a baseline of this version: format {result!r}, expected {FORMAT!r}.{hint}")
     fields = top.mapping(required=_TOP)
     agent = fields["agent"].text()
-    scenarios: dict[str, dict[str, Any]] = {}
-    for item in fields["scenarios"].items("scenarios"):
-        common = item.mapping(required=("scenario",))
-        scenario = common.pop("scenario").text()
-        if "threshold" in common:
-            common["threshold"].number(0, 1)
-        if "skills" in common:
-            common["skills"].texts()
-        scenarios[scenario] = {key: value.json() for key, value in common.items()}
+    scenarios = _parse_scenarios(fields["scenarios"])
     needed = ("span", "memory_span", "trial", "plan")
     held = [one.mapping(required=needed) for one in fields["conversations"].items("conversations")]
     places = [(one["span"].text(), one["trial"].text()) for one in held]
@@ -173,6 +165,20 @@ def parse_baseline(content: bytes, where: str, name: str) -> GateSide:
 
 
 _TOP = ("format", "agent", "agent_spec", "agent_fingerprint", "plan", "scenarios", "conversations", "rows")
+
+
+def _parse_scenarios(item: Field) -> dict[str, dict[str, Any]]:
+    """Return what all examples of a scenario have in common, by its name."""
+    result: dict[str, dict[str, Any]] = {}
+    for one in item.items("scenarios"):
+        fields = one.mapping(required=("scenario",))
+        name = fields.pop("scenario").text()
+        if "threshold" in fields:
+            fields["threshold"].number(0, 1)
+        if "skills" in fields:
+            fields["skills"].texts()
+        result[name] = {key: value.json() for key, value in fields.items()}
+    return result
 
 
 _PLACE = ("scenario", "example", "span", "trial", "score")
