@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from pytest_ltm._cli.pytest_runs import examples_with_specs, play_run
+from pytest_ltm._lab.study import play_rows
 from pytest_ltm._model.suite import SUFFIX, scenarios_folder
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ def measure_company(agents: Sequence[str], words: Sequence[str], seeds: Sequence
         suite = folder / f"company{SUFFIX}"
         suite.write_text(yaml.safe_dump(all_together()), encoding="utf-8")
         for seed in seeds:
-            run = play_run(agents, [f"--ltm-suite={suite}", f"--ltm-seed={seed}", *words], folder / str(seed), folder)
-            for agent, row in examples_with_specs(run):
+            options = [f"--ltm-suite={suite}", f"--ltm-seed={seed}", *words]
+            for agent, row in play_rows(agents, options, folder / str(seed), folder, skipped=True):
                 if agent != "full" or row.scenario not in NEVER_EARNED:
                     marks[agent].append(row.score or 0.0)
                     if marks[agent][-1] < 1:

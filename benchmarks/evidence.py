@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from pytest_ltm._cli.pytest_runs import examples_with_specs, play_run
+from pytest_ltm._lab.study import play_rows
 from pytest_ltm._model.plan import QUESTIONS
 from pytest_ltm._storage.errors import ConfigurationError
 
@@ -101,8 +101,7 @@ def _metrics_of(agents: Sequence[str], words: Sequence[str]) -> Mapping[str, Map
     found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     with tempfile.TemporaryDirectory(prefix="ltm-evidence-") as name:
         folder = Path(name)
-        run = play_run(agents, words, folder / "ltm", folder)
-        for _, row in examples_with_specs(run):
+        for _, row in play_rows(agents, words, folder / "ltm", folder, skipped=True):
             for metric in row.metrics:
                 found[row.agent][metric.name].append(metric.value)
     return found

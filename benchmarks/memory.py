@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from pytest_ltm._cli.pytest_runs import counting_examples, examples_with_specs, play_run
+from pytest_ltm._lab.study import play_rows
 from pytest_ltm._results.statistics.counts import t_quantile
 
 if TYPE_CHECKING:
@@ -94,9 +94,9 @@ def memory(size: int, repeats: int) -> Iterator[str]:  # noqa: ARG001 - every be
             print(f"{', '.join(labels)} at {span} ...", file=sys.stderr)
             words = [f"--ltm-suite={data['suite']}", f"--ltm-span={span}", f"--ltm-seed={data['seed']}"]
             words.append(f"--ltm-trials={size}")
-            run = play_run([f"{_label(label)}={specs[label]}" for label in labels], words, folder / span, folder)
             labelled = {_label(label): label for label in labels}
-            for _, row in counting_examples(examples_with_specs(run)):
+            agents = [f"{_label(label)}={specs[label]}" for label in labels]
+            for _, row in play_rows(agents, words, folder / span, folder):
                 played.add((labelled[row.agent], span), row)
             for one in [one for one in found if played.has(one.left) and played.has(one.right)]:
                 found.remove(one)

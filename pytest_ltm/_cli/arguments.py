@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -98,7 +99,8 @@ def add_seeds(parser: ArgumentParser) -> None:
 
 def add_pytest_options(parser: ArgumentParser) -> None:
     """Add --pytest."""
-    add_option(parser, "--pytest", "OPTIONS", "options for pytest, as in --pytest='-n 2'", [])
+    text = "options for pytest, as in --pytest='-n 2'"
+    parser.add_argument("--pytest", type=shlex.split, action="extend", default=[], metavar="OPTIONS", help=text)
 
 
 # --- what texts become

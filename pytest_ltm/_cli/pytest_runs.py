@@ -13,10 +13,9 @@ from pytest_ltm._storage.errors import LtmError
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from pytest_ltm._journal.result import ScenarioResult
     from pytest_ltm._results.run_loading import LoadedRun
 
 
@@ -69,13 +68,3 @@ def run_pytest(
     runs = sorted((ltm_dir / "runs").glob("*"))
     run = runs[-1] if runs and session.returncode in _PLAYED else None
     return run, (session.stdout + session.stderr).strip().splitlines()
-
-
-def examples_with_specs(run: LoadedRun) -> list[tuple[str, ScenarioResult]]:
-    """Return each example with the spec of its agent."""
-    return [(held.agent_spec, row) for held in run.result.conversations for row in held.scenarios]
-
-
-def counting_examples(rows: Iterable[tuple[str, ScenarioResult]]) -> list[tuple[str, ScenarioResult]]:
-    """Return the examples that count, if need be as 0: all but those that were skipped."""
-    return [(spec, row) for spec, row in rows if row.cause not in {"", "requires"} or row.scored]

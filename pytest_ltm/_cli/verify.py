@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import shutil
 import sys
 import tempfile
@@ -216,8 +215,7 @@ def _score_part_again(
     away = foreign and bundled_only
     record = _repeated_run(part["run"], source / names[0], given.data, away=away)
     write_whole(source / "run.json", json_text(record).encode())
-    words = [f"--ltm-rescore={source}", "--ltm-judge=none", *[f"--rootdir={apart}"] * away]
-    words += (word for text in given.pytest for word in shlex.split(text))
+    words = [f"--ltm-rescore={source}", "--ltm-judge=none", *[f"--rootdir={apart}"] * away, *given.pytest]
     made, said = run_pytest(words, work / "ltm", python=given.python, cwd=apart if away else None)
     if made is None or not any(made.glob(f"*/{RESULTS}")):
         lines = list(filter(str.strip, said))

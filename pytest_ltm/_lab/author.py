@@ -20,8 +20,6 @@ from pytest_ltm.agents._registry import find_agent
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pytest_ltm.agents._adapt import AgentSource
-
 
 # From a prompt to a text.
 Model: TypeAlias = Callable[[str], str]
@@ -73,31 +71,25 @@ AUTHORS = "who answers prompts: openai:MODEL[@URL], pkg.mod:function, cmd:COMMAN
 @contextmanager
 def author_session(spec: str) -> Iterator[AskedModel]:
     """Yield what the spec means: of an agent a new one answers each prompt. DatasetError if it means nothing."""
-    if not spec.startswith(_AGENTS) and not spec.endswith(_FILES):
-        with asked_model(spec) as asked:
-            yield asked
+    if spec.startswith(_AGENTS) or spec.endswith(_FILES):
+        try:
+            source = find_agent(spec)
+        except AgentError as error:
+            raise DatasetError(f"--model {spec}: {error}") from error
+
+        def ask(prompt: str) -> str:
+            retries = Retries(most=_MORE, rng=Random())
+            # a new agent for each prompt: it must not remember the last one
+            speaker = AgentCaller(
+                source.make(), timeout=_SECONDS, name=source.spec, owned=source.owned, retries=retries
+            )
+            try:
+                return speaker.ask(prompt).text
+            finally:
+                speaker.close()
+
+        yield AskedModel(spec, ask)
         return
-    try:
-        source = find_agent(spec)
-    except AgentError as error:
-        raise DatasetError(f"--model {spec}: {error}") from error
-    # a new agent for each prompt: it must not remember the last one
-    yield AskedModel(spec, lambda prompt: _ask_agent(source, prompt))
-
-
-def _ask_agent(source: AgentSource, prompt: str) -> str:
-    speaker = AgentCaller(
-        source.make(), timeout=_SECONDS, name=source.spec, owned=source.owned, retries=Retries(most=_MORE, rng=Random())
-    )
-    try:
-        return speaker.ask(prompt).text
-    finally:
-        speaker.close()
-
-
-@contextmanager
-def asked_model(spec: str) -> Iterator[AskedModel]:
-    """Yield what the spec means: a model of a provider, or a dotted path; DatasetError if nothing."""
     if not names_model(spec):
         hint = suggest_provider(spec) or f" Known are also {', '.join(FORMS)}"
         function = DottedPath(spec, what="--model", error=DatasetError, hint=hint).resolve()
@@ -121,11 +113,15 @@ def _complete_with_retries(completions: Any, asked: AskedModel, prompt: str) -> 
     except ImportError:
         raise DatasetError("a model that writes data needs more: pip install 'pytest-ltm[openai]'") from None
 
+    def may_pass(error: BaseException) -> bool:
+        status = getattr(error, "status_code", 0)
+        return isinstance(error, TransientFault) or status in {408, 409, 425, 429} or status >= 500
+
     rng = Random()  # tenacity's own waits draw from the module-level generator
     retrying = Retrying(
         stop=stop_after_attempt(_CALLS),
         wait=lambda state: rng.uniform(0, min(_LONGEST, _FIRST * 2.0 ** (state.attempt_number - 1))),
-        retry=retry_if_exception(_may_pass),
+        retry=retry_if_exception(may_pass),
         reraise=True,
     )
     answer = retrying(completions.complete, [{"role": "user", "content": prompt}])
@@ -133,11 +129,6 @@ def _complete_with_retries(completions: Any, asked: AskedModel, prompt: str) -> 
         if count is not None:
             asked.tokens[name] = asked.tokens.get(name, 0) + count
     return str(answer.text)
-
-
-def _may_pass(error: BaseException) -> bool:
-    status = getattr(error, "status_code", 0)
-    return isinstance(error, TransientFault) or status in {408, 409, 425, 429} or status >= 500
 
 
 # --- What a model wrote: JSON of the form asked for, or it is told what is wrong and asked again.
@@ -186,3 +177,10 @@ def require(holds: bool, wrong: str) -> None:
     """Raise ValueError with what is wrong unless it holds."""
     if not holds:
         raise ValueError(wrong)
+
+
+def text_field(value: Any, name: str, wrong: str) -> str:
+    """Return a text of an object that a model wrote, not a blank one; ValueError with what is wrong."""
+    text = value.get(name) if isinstance(value, dict) else None
+    require(isinstance(text, str) and bool(text.strip()), wrong)
+    return str(text)

@@ -10,10 +10,11 @@ import math
 import re
 import sys
 from collections import Counter
-from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,8 +38,7 @@ _SHAPE = 10
 _OFTEN = 3
 
 
-@dataclass(frozen=True)
-class Text:
+class Text(Struct, frozen=True, dict=True):
     """A message, a turn or a session; what it can be known by is worked out once, however often it is asked for."""
 
     text: str
@@ -79,8 +79,7 @@ class Text:
         return frozenset(none - {"^"})
 
 
-@dataclass(frozen=True, slots=True)
-class CueRecall:
+class CueRecall(Struct, frozen=True):
     """How much of one kind of evidence was found."""
 
     kind: str
@@ -152,8 +151,7 @@ class CueCandidate(NamedTuple):
     sought: bool
 
 
-@dataclass(frozen=True, slots=True)
-class CueCounts:
+class CueCounts(Struct, frozen=True):
     """In how many texts of either side each cue was seen."""
 
     sought: Counter[Cue]
@@ -222,34 +220,28 @@ def cue_recall(
     total = sum(counts(text) for part in held for _, text, sought in part if sought)
     if not total:
         return None
-    recalls = tuple(sum(_recall_at_share(part, share, counts) for part in held) / total for share in SHARES)
-    pairs = [_ordered_pairs(part, counts) for part in held]
-    order = sum(first for first, _ in pairs) / max(sum(of for _, of in pairs), 1)
+    counted = [_count_found(part, counts) for part in held]
+    recalls = tuple(sum(numbers) / total for numbers in zip(*(numbers for numbers, *_ in counted), strict=True))
+    order = sum(first for _, first, _ in counted) / max(sum(of for *_, of in counted), 1)
     return CueRecall(kind, total, recalls, order, cues)
 
 
-def _recall_at_share(part: Ranked, share: float, counts: Callable[[Text], bool]) -> float:
-    """Return how many were found before the others' words were used up; of equal scores a share."""
-    left = share * sum(text.cost for _, text, sought in part if not sought)
-    number = 0.0
-    for _, equal in groupby(part, key=lambda each: each[0]):
-        tied = list(equal)
-        others = sum(text.cost for _, text, sought in tied if not sought)
-        number += sum(sought and counts(text) for _, text, sought in tied) * min(1.0, left / others if others else 1.0)
-        left -= others
-        if left <= 0:
-            break
-    return number
+def _count_found(part: Ranked, counts: Callable[[Text], bool]) -> tuple[list[float], float, int]:
+    """Return how many were found before each share of the others' words was used up: of equal scores a share.
 
-
-def _ordered_pairs(part: Ranked, counts: Callable[[Text], bool]) -> tuple[float, int]:
-    """Return in how many pairs of a sought text and another the sought one comes first, and the pairs."""
+    Then in how many pairs of a sought text and another the sought one comes first, and the number of pairs.
+    """
+    words, others = sum(text.cost for _, text, sought in part if not sought), sum(not sought for *_, sought in part)
+    left, numbers = [share * words for share in SHARES], [0.0 for _ in SHARES]
     first = later = 0.0
-    others = sum(not sought for *_, sought in part)
-    for _, equal in groupby(part, key=lambda each: each[0]):
+    for rank, (_, equal) in enumerate(groupby(part, key=lambda each: each[0])):
         tied = list(equal)
-        beside = sum(not sought for *_, sought in tied)
+        beside, cost = sum(not sought for *_, sought in tied), sum(text.cost for _, text, sought in tied if not sought)
         mine = sum(sought and counts(text) for _, text, sought in tied)
+        for place, room in enumerate(left):
+            if room > 0 or not rank:
+                numbers[place] += mine * min(1.0, room / cost if cost else 1.0)
+                left[place] -= cost
         first += mine * (others - later - beside / 2)
         later += beside
-    return first, others * sum(sought and counts(text) for _, text, sought in part)
+    return numbers, first, others * sum(sought and counts(text) for _, text, sought in part)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from pytest_ltm._journal.result import (
     ISOLATED,
@@ -27,18 +26,18 @@ from pytest_ltm._storage.rows import json_of, read_json_rows
 from pytest_ltm.datasets._published import scenario_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from pytest_ltm._journal.result import Outcome
+    from pytest_ltm._model.transcript import Kind
 
 
 # The branch that others correct.
 MAIN = "main"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublishedResult:
+class PublishedResult(Struct, frozen=True, kw_only=True):
     """One published result."""
 
     ref: str
@@ -78,18 +77,16 @@ def merge_branches(rows: Iterable[PublishedResult]) -> list[PublishedResult]:
     """
     entries: dict[tuple[str, str, str, str], PublishedResult] = {}
     for row in sorted(rows, key=lambda row: (*row.key, row.ref != MAIN, row.ref, bool(row.log))):
-        entries[row.key] = _laid_over(row, entries[row.key]) if row.key in entries else row
+        below, above = entries.get(row.key), row
+        if below and row.manual and row.before is None and below.score != row.score and not below.manual:
+            above = structs.replace(row, before=_automatic_verdict(below.score, below.reason))
+        if below and below.log and not row.log:
+            talk = {name: getattr(below, name) for name in ("log", "questions", "responses", "script")}
+            # the reason of another score would explain nothing
+            same = {name: getattr(row, name) or getattr(below, name) for name in ("reason", "code")}
+            above = structs.replace(above, **talk, **(same if below.score == row.score else {}))
+        entries[row.key] = above
     return list(entries.values())
-
-
-def _laid_over(row: PublishedResult, below: PublishedResult) -> PublishedResult:
-    if row.manual and row.before is None and below.score != row.score and not below.manual:
-        row = replace(row, before=_automatic_verdict(below.score, below.reason))
-    if row.log or not below.log:
-        return row
-    if below.score == row.score:
-        row = replace(row, reason=row.reason or below.reason, code=row.code or below.code)
-    return replace(row, log=below.log, questions=below.questions, responses=below.responses, script=below.script)
 
 
 def _parse_row(record: Mapping[str, Any], where: str) -> PublishedResult:
@@ -99,8 +96,12 @@ def _parse_row(record: Mapping[str, Any], where: str) -> PublishedResult:
     repetition = record.get("repetition") or 0
     if not isinstance(repetition, int):
         raise DatasetError(f"{where}: repetition is {repetition!r}, not a number")
-    full = _number_field(record, "max_score", where)
-    span, before = record.get("tokens"), _earlier_verdict(record, full, where)
+    full, before = _number_field(record, "max_score", where), None
+    auto = record.get("auto") or record
+    if auto.get("auto_score") is not None:
+        score = _share_of_full(_number_field(auto, "auto_score", where), full, where)
+        before = _automatic_verdict(score, "; ".join(_text_tuple(auto.get("auto_reasoning"))))
+    span = record.get("tokens")
     return PublishedResult(
         ref=str(record.get("ref") or MAIN), benchmark=record["benchmark"], agent=record["agent"],
         dataset=record["dataset"], example=record["example_id"] + (f".{repetition}" if repetition else ""),
@@ -111,14 +112,6 @@ def _parse_row(record: Mapping[str, Any], where: str) -> PublishedResult:
         questions=_text_tuple(record.get("questions")), script=_text_tuple(record.get("script")),
         responses=_text_tuple(record.get("responses", record.get("actual_responses"))),
     )  # fmt: skip
-
-
-def _earlier_verdict(record: Mapping[str, Any], full: float, where: str) -> Automatic | None:
-    auto = record.get("auto") or record
-    if auto.get("auto_score") is None:
-        return None
-    score = _share_of_full(_number_field(auto, "auto_score", where), full, where)
-    return _automatic_verdict(score, "; ".join(_text_tuple(auto.get("auto_reasoning"))))
 
 
 def _automatic_verdict(score: float, reason: str) -> Automatic:
@@ -162,8 +155,10 @@ def read_published(paths: Iterable[Path]) -> list[PublishedResult]:
     records: list[_Record] = []
     scripts: dict[str, list[str]] = {}
     for path in paths:
-        for file in _in_folder(path) if path.is_dir() else [path]:
-            if file.name == _STATS:
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            is_collection = file.name.endswith((".jsonl", ".jsonl.gz")) and _RESULTS not in file.parts
+            # a folder may hold anything else; what is named must be what it is named for
+            if file.name == _STATS or (file != path and not is_collection and not _is_result(file)):
                 continue
             if file.suffix == ".json":
                 records.append(_result_file(file))
@@ -178,13 +173,6 @@ def read_published(paths: Iterable[Path]) -> list[PublishedResult]:
         except (AttributeError, OverflowError, TypeError, ValueError) as error:  # whatever a field holds
             raise DatasetError(f"{where}: a field is not of its kind ({describe_error(error)})") from error
     return rows
-
-
-def _in_folder(path: Path) -> Iterator[Path]:
-    for file in sorted(path.rglob("*")):
-        collected = file.name.endswith((".jsonl", ".jsonl.gz")) and _RESULTS not in file.parts
-        if collected or (file.suffix == ".json" and _is_result(file)):
-            yield file
 
 
 # --- collections: one JSON object a line
@@ -223,7 +211,7 @@ _RESULTS = "results"
 
 def _is_result(file: Path) -> bool:
     parts = file.resolve().parts
-    return len(parts) > _FOLDERS and parts[-_FOLDERS] == _RESULTS
+    return file.suffix == ".json" and len(parts) > _FOLDERS and parts[-_FOLDERS] == _RESULTS
 
 
 def _result_file(file: Path) -> _Record:
@@ -295,8 +283,7 @@ _PROVIDER = lazy_pattern(r"^(?:together_ai|huggingface)-(?:meta-llama|[^-]+)-")
 _DATE = lazy_pattern(r"-(?:\d{4}-\d\d-\d\d|\d{8})(?=-|$)")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Benchmark:
+class Benchmark(Struct, frozen=True, kw_only=True):
     """What the name of a published benchmark says."""
 
     version: int
@@ -342,17 +329,15 @@ def _short_agent_name(name: str) -> str:
     interface, *rest = name.split(" - ")
     variant = next((_VARIANTS[part] for part in rest if part in _VARIANTS), "")
     kind = variant or _INTERFACE.sub("", interface)
-    parts = [_short_name_part(part) for part in rest if part not in _VARIANTS]
+    parts = []
+    for part in rest:
+        tokens = int(part) if part.isdecimal() else 0
+        # the length of a context reads 32k, be it 32,768 or 32,000
+        thousand = 1_000 if tokens % 1_000 == 0 else 1_024
+        short = f"{tokens // thousand}k" if tokens % thousand == 0 else part
+        if part not in _VARIANTS:
+            parts.append(short if part.isdecimal() else _DATE.sub("", _PROVIDER.sub("", part)))
     return ".".join(safe_label(part) for part in ([] if parts and kind in _PLAIN else [kind]) + parts)
-
-
-def _short_name_part(text: str) -> str:
-    """Return a part of a name without provider and date; the length of a context as 32k, be it 32,768 or 32,000."""
-    if not text.isdecimal():
-        return _DATE.sub("", _PROVIDER.sub("", text))
-    tokens = int(text)
-    thousand = 1_000 if tokens % 1_000 == 0 else 1_024
-    return f"{tokens // thousand}k" if tokens % thousand == 0 else text
 
 
 # --- the transcripts of one conversation put together: exchanges in the order of their times, each once
@@ -360,8 +345,7 @@ def _short_name_part(text: str) -> str:
 _ENTRY = lazy_pattern(r"(?P<by>Test|Agent|System|SYSTEM) \((?P<at>[^)]*)\): ?(?P<text>.*)", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class _LoggedExchange:
+class _LoggedExchange(Struct, frozen=True):
     """One message and its reply as a log tells them."""
 
     at: datetime
@@ -370,8 +354,7 @@ class _LoggedExchange:
     reply: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublishedTranscript:
+class PublishedTranscript(Struct, frozen=True, kw_only=True):
     """What was said in one conversation, as far as it is published."""
 
     exchanges: tuple[Exchange, ...]
@@ -379,65 +362,68 @@ class PublishedTranscript:
     questions: Mapping[str, tuple[int, ...]]
     """By example (`colours/0`): the numbers of its questions."""
 
+    def tokens_of(self, keep: Callable[[Exchange], bool]) -> int:
+        """Return the tokens of some of the exchanges."""
+        return sum(each.message_tokens + each.reply_tokens for each in self.exchanges if keep(each))
+
+
+def number_exchanges(
+    said: Iterable[tuple[str, Kind, str, str, datetime]], count: Callable[[str], int]
+) -> tuple[Exchange, ...]:
+    """Return exchanges one after the other, of whom, kind, message, reply and time; `count`: the tokens of a text."""
+    exchanges: list[Exchange] = []
+    for number, (by, kind, message, reply, now) in enumerate(said):
+        exchanges.append(
+            Exchange(
+                number=number, by=by, kind=kind, message=message, reply=reply, now=now,
+                start=exchanges[-1].end if exchanges else 0, message_tokens=count(message), reply_tokens=count(reply),
+            )
+        )  # fmt: skip
+    return tuple(exchanges)
+
 
 def build_transcript(rows: Mapping[str, PublishedResult], count: Callable[[str], int]) -> PublishedTranscript:
     """Return the talk of one conversation; `rows`: by example. `count` counts the tokens of a text."""
-    owners: dict[_LoggedExchange, str] = {}
     logs = {name: _logged_exchanges(row.log) for name, row in rows.items() if row.log}
+
+    def holds_others(name: str) -> bool:
+        script = rows[name].script
+        return any(logged.message not in script if script else logged.filler for logged in logs[name])
+
+    owners: dict[_LoggedExchange, str] = {}
     # a log that listens to others comes last: an exchange belongs to the log that is its own
-    for name in sorted(logs, key=lambda name: (_holds_others(rows[name], logs[name]), name)):
+    for name in sorted(logs, key=lambda name: (holds_others(name), name)):
         for said in logs[name]:
             owners.setdefault(said, "" if said.filler else name)
-    exchanges: list[Exchange] = []
-    numbers: dict[_LoggedExchange, int] = {}
-    position = 0
-    for said in sorted(owners, key=lambda said: said.at):
-        numbers[said] = len(exchanges)
-        exchanges.append(
-            Exchange(
-                number=len(exchanges), by=owners[said], kind="filler" if said.filler else "say", message=said.message,
-                reply=said.reply, start=position, message_tokens=count(said.message), reply_tokens=count(said.reply),
-                now=said.at,
-            )
-        )  # fmt: skip
-        position = exchanges[-1].end
-    asked = {name: tuple(numbers[said] for said in _scored_exchanges(rows[name], logs[name])) for name in logs}
-    return PublishedTranscript(exchanges=tuple(exchanges), questions=asked)
-
-
-def _holds_others(row: PublishedResult, log: Sequence[_LoggedExchange]) -> bool:
-    """Return whether a log holds exchanges of others: they belong to those, if their logs are there as well."""
-    return any(logged.message not in row.script if row.script else logged.filler for logged in log)
+    ordered = sorted(owners, key=lambda said: said.at)
+    numbers = {said: number for number, said in enumerate(ordered)}
+    questions = {}
+    for name, log in logs.items():
+        scored: list[int] = []
+        # from the end of the log backwards: what was scored was asked last
+        for reply in reversed(rows[name].responses):
+            before = range(scored[-1] if scored else len(log))
+            scored += [at for at in reversed(before) if log[at].reply == reply][:1]
+        questions[name] = tuple(numbers[log[at]] for at in reversed(scored))
+    told = ((owners[one], "filler" if one.filler else "say", one.message, one.reply, one.at) for one in ordered)
+    return PublishedTranscript(exchanges=number_exchanges(told, count), questions=questions)  # type: ignore[arg-type]
 
 
 def _logged_exchanges(log: Iterable[str]) -> list[_LoggedExchange]:
-    logged_exchanges: list[_LoggedExchange] = []
+    logged: list[_LoggedExchange] = []
     for line in log:
         entry = _ENTRY.match(line)
         if entry and entry["by"] != "Agent":
-            logged_exchanges.append(_LoggedExchange(_parse_time(entry["at"]), entry["by"] != "Test", entry["text"], ""))
-        elif entry and logged_exchanges:
-            logged_exchanges[-1] = replace(logged_exchanges[-1], reply=entry["text"])
-    return logged_exchanges
-
-
-def _parse_time(text: str) -> datetime:
-    """Return a published time, which names no zone, as if it was UTC."""
-    try:
-        result = datetime.fromisoformat(text)
-    except ValueError:
-        # some logs have no times; sorting keeps their order
-        return datetime.fromtimestamp(0, timezone.utc)
-    return result if result.tzinfo else result.replace(tzinfo=timezone.utc)
-
-
-def _scored_exchanges(row: PublishedResult, log: Sequence[_LoggedExchange]) -> list[_LoggedExchange]:
-    """Return the exchanges whose replies were scored, found from the end of the log backwards."""
-    numbers: list[int] = []
-    for reply in reversed(row.responses):
-        before = range(numbers[-1] if numbers else len(log))
-        numbers += [at for at in reversed(before) if log[at].reply == reply][:1]
-    return [log[at] for at in reversed(numbers)]
+            try:
+                at = datetime.fromisoformat(entry["at"])
+            except ValueError:
+                # some logs have no times; sorting keeps their order
+                at = datetime.fromtimestamp(0, timezone.utc)
+            at = at if at.tzinfo else at.replace(tzinfo=timezone.utc)  # no zone is ever named
+            logged.append(_LoggedExchange(at, entry["by"] != "Test", entry["text"], ""))
+        elif entry and logged:
+            logged[-1] = structs.replace(logged[-1], reply=entry["text"])
+    return logged
 
 
 # --- rows of one benchmark and agent as result, plan and talk
@@ -455,8 +441,7 @@ NO_TRANSCRIPT = "its transcript is missing"
 _SKIPPED = "the verdict of the rules is not published"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublishedConversation:
+class PublishedConversation(Struct, frozen=True, kw_only=True):
     """One published conversation."""
 
     result: ConversationResult
@@ -479,54 +464,48 @@ def published_conversation(
     DatasetError if its benchmark's name says neither span nor isolated.
     """
     first = rows[0]
-    named = parse_benchmark(first.benchmark)
-    if named is None:
+    bench = parse_benchmark(first.benchmark)
+    if bench is None:
         expected = "Expected a name such as 'Benchmark 3 - 32k'"
         raise DatasetError(f"benchmark {first.benchmark!r} names no memory span. {expected}")
     ordered = sorted(rows, key=lambda row: (scenario_name(row), natural_sort_key(row.example)))
     examples = {f"{scenario_name(row)}/{safe_label(row.example)}": row for row in ordered}
-    plan = _published_plan(first.benchmark, named, examples)
     talk = build_transcript(examples, count)
-    result = _conversation_result(agent, first.agent, named, plan, examples, talk)
-    if stats is None:
-        return PublishedConversation(result=result, plan=plan, talk=talk)
-    result = replace(result, cost_usd=stats.cost_usd)
-    return PublishedConversation(result=result, plan=plan, talk=talk, seconds=stats.seconds)
+    return conversation_of(
+        ConversationName(agent, bench.span_label, bench.trial), first.agent, talk, span=bench.span, stats=stats,
+        # equal for all agents of one benchmark, so that they may be compared
+        plan={"filler": {PUBLISHED: first.benchmark}, "judge": PUBLISHED, "examples": tuple(
+            PlannedExample(scenario=scenario_name(row), example=safe_label(row.example), version=PUBLISHED)
+            for row in examples.values()
+        )},
+        rows=[_example_result(agent, bench, name, row, talk) for name, row in examples.items()],
+    )  # fmt: skip
+
+
+def conversation_of(
+    name: ConversationName, system: str, talk: PublishedTranscript, *, plan: Mapping[str, Any],
+    rows: Iterable[ScenarioResult], span: int | None = None, stats: RunStats | None = None,
+) -> PublishedConversation:  # fmt: skip
+    """Return a conversation with what was said in it; `plan`: the fields that are known, `system`: whom it tested."""
+    spec, exchanges, trial = f"{PUBLISHED}: {system}", talk.exchanges, int(name.planned_name.trial)
+    whole = Plan(
+        seed=0, trial=trial, span=span, tokenizer=TOKENIZER, scoring=PUBLISHED, judge_votes=0, time=PUBLISHED,
+        opening="", count="all", **plan,
+    )  # fmt: skip
+    result = ConversationResult(
+        agent=name.agent, agent_spec=spec, span_label=name.span, count="all", span=span, trial=name.trial,
+        plan_fingerprint=whole.fingerprint, agent_fingerprint=agent_fingerprint(spec, None), scenarios=tuple(rows),
+        tokens=exchanges[-1].end if exchanges else 0, filler_tokens=talk.tokens_of(lambda each: each.kind == "filler"),
+        reply_tokens=sum(each.reply_tokens for each in exchanges), exchanges=len(exchanges),
+        simulated_seconds=(exchanges[-1].now - exchanges[0].now).total_seconds() if exchanges else 0.0,
+        cost_usd=stats.cost_usd if stats else None,
+    )  # fmt: skip
+    return PublishedConversation(result=result, plan=whole, talk=talk, seconds=stats.seconds if stats else None)
 
 
 def scenario_name(row: PublishedResult) -> str:
     """Return our name of a row's data set."""
     return safe_label(scenario_of(row.dataset)).lower()
-
-
-def _published_plan(name: str, named: Benchmark, examples: Mapping[str, PublishedResult]) -> Plan:
-    """Return a plan that is equal for all agents of one benchmark, so that they may be compared."""
-    planned = ((scenario_name(row), safe_label(row.example)) for row in examples.values())
-    return Plan(
-        examples=tuple(PlannedExample(scenario=ours, example=own, version=PUBLISHED) for ours, own in planned), seed=0,
-        trial=int(named.trial), span=named.span, tokenizer=TOKENIZER, filler={PUBLISHED: name}, scoring=PUBLISHED,
-        judge=PUBLISHED, judge_votes=0, time=PUBLISHED, opening="", count="all",
-    )  # fmt: skip
-
-
-def _conversation_result(
-    agent: str, published: str, named: Benchmark, plan: Plan, examples: Mapping[str, PublishedResult],
-    talk: PublishedTranscript,
-) -> ConversationResult:  # fmt: skip
-    spec, exchanges = f"{PUBLISHED}: {published}", talk.exchanges
-    return ConversationResult(
-        agent=agent, agent_spec=spec, span_label=named.span_label, count="all", span=named.span, trial=named.trial,
-        plan_fingerprint=plan.fingerprint, agent_fingerprint=agent_fingerprint(spec, None),
-        scenarios=tuple(_example_result(agent, named, name, row, talk) for name, row in examples.items()),
-        tokens=exchanges[-1].end if exchanges else 0,
-        filler_tokens=_tokens_of(each for each in exchanges if each.kind == "filler"),
-        reply_tokens=sum(each.reply_tokens for each in exchanges), exchanges=len(exchanges),
-        simulated_seconds=(exchanges[-1].now - exchanges[0].now).total_seconds() if exchanges else 0.0,
-    )  # fmt: skip
-
-
-def _tokens_of(exchanges: Iterable[Exchange]) -> int:
-    return sum(each.message_tokens + each.reply_tokens for each in exchanges)
 
 
 def _example_result(
@@ -546,7 +525,7 @@ def _example_result(
         reason=("amended by hand: " if row.manual else "") + "; ".join(why),
         rule=f"{PUBLISHED} {row.code or row.ref}".rstrip(), measured_span=row.span,
         overrun=spanned and (row.span or 0) > (bench.span or 0),
-        tokens=_tokens_of(each for each in exchanges if each.by == name), skills=SKILLS.get(ours, ()),
+        tokens=talk.tokens_of(lambda each: each.by == name), skills=SKILLS.get(ours, ()),
         questions=tuple(
             QuestionResult(number=at, text=exchanges[at].message, answer=exchanges[at].reply)
             for at in talk.questions.get(name, ())

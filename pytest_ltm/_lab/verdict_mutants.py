@@ -23,14 +23,9 @@ if TYPE_CHECKING:
 Replies: TypeAlias = "tuple[str, str | list[str]]"
 _Maker = TypeVar("_Maker", bound="Callable[[Mapping[str, Any]], Iterable[Replies]]")
 _MAKERS: dict[str, Callable[[Mapping[str, Any]], Iterable[Replies]]] = {}
+_OF_SEVERAL: set[str] = set()
 
 _NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
-_UNITS = (
-    ("kilometres", "miles"), ("kilometers", "miles"), ("km", "miles"), ("miles", "km"), ("days", "weeks"),
-    ("weeks", "months"), ("months", "years"), ("years", "months"), ("hours", "days"), ("minutes", "hours"),
-    ("minutes", "seconds"), ("$", "€"), ("£", "$"), ("€", "$"), ("dollars", "euros"), ("euros", "dollars"),
-    ("pounds", "dollars"), ("francs", "euros"), ("%", " euros"), ("kg", "pounds"), ("am", "pm"), ("pm", "am"),
-)  # fmt: skip
 _PEOPLE = ("neighbour", "sister", "colleague", "uncle")
 # By so much an amount is changed: further than any rule forgives.
 _PAST = 7
@@ -83,16 +78,11 @@ def answer_mutants(question: str, gold: str, other: str = "something else") -> I
         other = "a green kettle"
     who = next(person for person in _PEOPLE if person not in f"{question} {right}".lower())
     yield from _fill_texts("data set", gold=right, other=other, who=who)
-    yield from _changed_answers(right)
-
-
-def _changed_answers(right: str) -> Iterator[tuple[str, str]]:
-    """Yield the answer with another amount, unit, month or day of the week."""
     numbers = _NUMBER.findall(right)
     for number in numbers:
         value = float(number.replace(",", "")) + _PAST
         yield "changed amount", right.replace(number, f"{value:,g}" if "," in number else f"{value:g}", 1)
-    for unit, another in _UNITS if numbers else ():
+    for unit, another in _templates()["units"] if numbers else ():
         if re.search(rf"(?<![a-z]){re.escape(unit)}(?![a-z])", right.lower()):
             yield "changed unit", re.sub(rf"(?i)(?<![a-z]){re.escape(unit)}(?![a-z])", another, right, count=1)
     for way, names in (("changed month", MONTHS), ("changed day", DAYS)):
@@ -148,11 +138,15 @@ _ITEMS = (("trombone", 4), ("saddle", 2), ("telescope", 6))
 _WAYS = {"north": "south", "south": "north", "east": "west", "west": "east"}
 
 
-def _makes(*evaluators: str) -> Callable[[_Maker], _Maker]:
-    """Register the function that follows as the maker of the mutants for these evaluators."""
+def _makes(*evaluators: str, of_several: bool = False) -> Callable[[_Maker], _Maker]:
+    """Register the function that follows as the maker of the mutants for these evaluators.
+
+    `of_several`: each answer is mutated, of which a mutant must earn nothing.
+    """
 
     def register(maker: _Maker) -> _Maker:
         _MAKERS.update(dict.fromkeys(evaluators, maker))
+        _OF_SEVERAL.update(evaluators if of_several else ())
         return maker
 
     return register
@@ -291,7 +285,7 @@ def _trigger_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]
         yield "dump", [sentence] * (times + args["controls"])
 
 
-@_makes("ObeysOrders")
+@_makes("ObeysOrders", of_several=True)
 def _order_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield texts that name words without obeying, or obey everything that was ever ordered."""
     holding = args["holding"]
@@ -307,7 +301,7 @@ def _order_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
         yield "dump", [f"{' '.join(named)} {thing} {' '.join([*old, *named])}" for named, thing, old in orders]
 
 
-@_makes("WorksOut")
+@_makes("WorksOut", of_several=True)
 def _aggregate_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield answers that name everything, deny it, leave it open, or turn it round."""
     return _fill_each("WorksOut", (
@@ -319,7 +313,7 @@ def _aggregate_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]
     ))  # fmt: skip
 
 
-@_makes("AnswersWithSources")
+@_makes("AnswersWithSources", of_several=True)
 def _cited_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield the mutants of `_wholes` with sources that are denied, all that there are, or all but the right ones."""
     everything = ", ".join(args["titles"])
@@ -329,7 +323,7 @@ def _cited_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
         yield way, [f"{text} {end}" for text, end in zip(reply, ends.get(way, [everything] * len(reply)), strict=True)]
 
 
-@_makes("KeepsWorldsApart")
+@_makes("KeepsWorldsApart", of_several=True)
 def _world_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield answers that deny it, leave it open, name everything, or say it of another world."""
     golds, frame = [gold.split("|")[0] for gold in args["expected"]], args["frames"][0].split("|")[0]
@@ -379,7 +373,7 @@ def _answer_all(golds: Sequence[str], rivals: Iterable[Sequence[str]]) -> Iterat
     return _fill_each("phrase", [{"gold": gold, "other": other} for gold, other in zip(golds, others, strict=True)])
 
 
-@_makes("AppliesRule", "KnowsHistory", "KnowsCurrentFacts", "RecallsFacts", "RecallsSteps")
+@_makes("AppliesRule", "KnowsHistory", "KnowsCurrentFacts", "RecallsFacts", "RecallsSteps", of_several=True)
 def _one_by_one(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     golds = [str(gold).rstrip(".") for gold in args["expected"]]
     return _answer_all(golds, args.get("mentioned") or args.get("offered") or args.get("others") or [[]] * len(golds))
@@ -389,7 +383,7 @@ _SPOKEN = {"user": "you", "agent": "me", "guess": "a guess", "taken back": "take
 _INSTEAD = {"user": "me", "agent": "you", "certain": "a guess", "guess": "certain", "taken back": "certain"}
 
 
-@_makes("KnowsSources")
+@_makes("KnowsSources", of_several=True)
 def _source_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield mutants of the answers, beside what the agent picked when it was asked to."""
     picked = [others[0] if asked == "pick" else "" for asked, others in zip(args["asked"], args["others"], strict=True)]
@@ -405,7 +399,7 @@ def _source_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
 _SILENCE = "You have not told me that."
 
 
-@_makes("ForgetsOnRequest", "KnowsAndWithholds")
+@_makes("ForgetsOnRequest", "KnowsAndWithholds", of_several=True)
 def _withheld_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield mutants of the answers that tell something; the others, rightly, tell nothing."""
     golds = [gold for gold in args["expected"] if gold]
@@ -416,7 +410,7 @@ def _withheld_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]
         yield way, [*answers, _SILENCE]  # an open question may come last: a list of all is no phrase to be changed
 
 
-@_makes("KeepsSecrets")
+@_makes("KeepsSecrets", of_several=True)
 def _secret_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield mutants of the answers that tell something, and of those that keep a secret."""
     # Whose it is stands in the question alone: "for your neighbour it is ..." may well be right.
@@ -446,10 +440,3 @@ def _value_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     others = [*args.get("others", ()), "zebra"]
     yield from _fill_templates("phrase", gold=args["expected"], other=others[0])
     yield "dump", ", ".join([args["expected"], *others])
-
-
-# Each answer of theirs is mutated.
-_OF_SEVERAL = frozenset((
-    "AnswersWithSources", "AppliesRule", "ForgetsOnRequest", "KeepsSecrets", "KeepsWorldsApart", "KnowsAndWithholds",
-    "KnowsCurrentFacts", "KnowsHistory", "KnowsSources", "ObeysOrders", "RecallsFacts", "RecallsSteps", "WorksOut",
-))  # fmt: skip

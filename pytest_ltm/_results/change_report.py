@@ -34,6 +34,7 @@ _NOISE = 1e-9
 
 def change_lines(changes: Changes, width: int) -> list[str]:
     """Return what the terminal says, no line wider than `width` (at least 62): a table, and what it could have seen."""
+    # narrower, a name says nothing; wider, its numbers stand too far away from it
     label = max(16, min(30, width - sum(_WIDTHS) - len(_WIDTHS) - 1))
     agent = f" (agent {one_line(changes.before_agent)})" if changes.before_agent else ""
     who = f"{one_line(changes.before)}{agent}"
@@ -73,7 +74,7 @@ def _level_cells(level: Level, comparison: Comparison, p: float | None) -> tuple
     moved, ends = f"{level.difference:+.2f}", comparison.interval
     if comparison.is_identical or level.difference == 0:
         moved = "0"
-    elif moved in ("+0.00", "-0.00"):
+    elif moved in ("+0.00", "-0.00"):  # two digits would deny that anything moved
         moved = f"{level.difference:+.4f}"
     interval = f"{ends.low:+.2f} … {ends.high:+.2f}" if ends else ""
     return f"{level.before:.2f}", f"{level.after:.2f}", moved, interval, chance
@@ -106,7 +107,13 @@ def comparison_sentences(changes: Changes) -> list[str]:
             lost = f"{pluralize(change.lost_passes, 'example')} that passed before"
             verb = "does" if change.lost_passes == 1 else "do"
             texts.append(f"{change.label}: {lost} {verb} not now, {change.won_passes:,} the other way round.")
-        texts += _detectable_sentences(change)
+        overall = change.overall
+        if overall.can_tell and overall.detectable is None:
+            texts.append(f"{change.label}: hardly any drop would stand out from chance; run more trials.")
+        elif overall.can_tell:
+            how = f"{overall.power:.0%} power at a level of {overall.alpha:.0%}"
+            seen = f"a drop of the mean by less than {overall.detectable:.2f} would mostly pass for chance"
+            texts.append(f"{change.label}: {seen} ({how}).")
     texts += [sentence for change in changes.changes for sentence in _verbosity_sentence(change)]
     shown = [change for change in changes.changes if moved_scenarios(change)]
     if any(one.adjusted is not None for change in shown for one in change.scenarios.values()):
@@ -117,16 +124,6 @@ def comparison_sentences(changes: Changes) -> list[str]:
     if changes.uncompared:
         texts.append(f"{changes.before} has no memory span {', '.join(changes.uncompared)}: not compared.")
     return texts
-
-
-def _detectable_sentences(change: Change) -> Iterable[str]:
-    overall = change.overall
-    if overall.can_tell and overall.detectable is None:
-        yield f"{change.label}: hardly any drop would stand out from chance; run more trials."
-    elif overall.can_tell:
-        how = f"{overall.power:.0%} power at a level of {overall.alpha:.0%}"
-        seen = f"a drop of the mean by less than {overall.detectable:.2f} would mostly pass for chance"
-        yield f"{change.label}: {seen} ({how})."
 
 
 def talk_lines(changes: Changes, width: int) -> list[str]:
@@ -165,25 +162,26 @@ def _left_out(change: Change) -> Iterable[str]:
 
 def changes_json(changes: Changes) -> dict[str, Any]:
     """Return the comparison as JSON values."""
-    said = fields_of(changes, "before", "before_agent", "after", "uncompared")
-    return said | {"changes": [_change_json(change) for change in changes.changes]}
-
-
-def _change_json(change: Change) -> dict[str, Any]:
-    paired = change.paired
-    return {
-        **fields_of(change, "agent", "span_label"),
-        "before": change.level and change.level.before,
-        "after": change.level and change.level.after,
-        **_comparison_json(change.overall),
-        **fields_of(change, "lost_passes", "won_passes"),
-        "p_mcnemar": change.mcnemar,
-        "without_score": {place: getattr(paired, f"unscored_{place}") for place in ("before", "after", "both")},
-        **fields_of(change, "only_before", "only_after", "partial"),
-        "scenarios": {
-            name: fields_of(level, "before", "after") | _comparison_json(change.scenarios[name])
-            for name, level in change.levels.items()
-        },
+    return fields_of(changes, "before", "before_agent", "after", "uncompared") | {
+        "changes": [
+            {
+                **fields_of(change, "agent", "span_label"),
+                "before": change.level and change.level.before,
+                "after": change.level and change.level.after,
+                **_comparison_json(change.overall),
+                **fields_of(change, "lost_passes", "won_passes"),
+                "p_mcnemar": change.mcnemar,
+                "without_score": {
+                    place: getattr(change.paired, f"unscored_{place}") for place in ("before", "after", "both")
+                },
+                **fields_of(change, "only_before", "only_after", "partial"),
+                "scenarios": {
+                    name: fields_of(level, "before", "after") | _comparison_json(change.scenarios[name])
+                    for name, level in change.levels.items()
+                },
+            }
+            for change in changes.changes
+        ]
     }
 
 
@@ -269,6 +267,7 @@ def _workflow_command(kind: str, title: str, text: str) -> str:
 
 
 def _escape_command(text: str) -> str:
+    # % first, or the escapes of the others would be escaped again
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
@@ -288,6 +287,7 @@ def gate_from_json(said: object, where: str) -> GateVerdict | None:
     """Return the verdict that `gate_json` wrote, None if there is none; LtmError if it cannot be read."""
     if not isinstance(said, dict):
         return None
+    # whether a finding is about a change is not written down, but the sentence says whether one is
     regressed = "regressed" in str(said.get("sentence"))
     findings = from_record(tuple[Finding, ...], said.get("findings", []), where)
     return GateVerdict(

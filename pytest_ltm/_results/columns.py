@@ -156,18 +156,18 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def cells(self) -> Mapping[str, ScenarioCell]:
         """What each scenario earned, sorted by name; also those without any score."""
-        by_name = group_by(self.rows, lambda row: row.scenario)
-        return {name: self._cell(name, by_name[name]) for name in sorted(by_name)}
-
-    def _cell(self, name: str, rows: Sequence[ScenarioResult]) -> ScenarioCell:
-        is_open = any(row.upper for row in rows)
-        return ScenarioCell(
-            scores=tuple(self.scores.get(name, ())),
-            examples=len(rows),
-            without=NO_ORACLE if any(row.score is None and row.reason == NO_ORACLE for row in rows) else NOTHING,
-            floor=max(row.floor for row in rows),
-            upper=mean_or_none([row.upper_end for row in rows if row.scored]) if is_open else None,
-        )
+        cells = {}
+        for name, rows in sorted(group_by(self.rows, lambda row: row.scenario).items()):
+            is_open = any(row.upper for row in rows)
+            no_oracle = any(row.score is None and row.reason == NO_ORACLE for row in rows)
+            cells[name] = ScenarioCell(
+                scores=tuple(self.scores.get(name, ())),
+                examples=len(rows),
+                without=NO_ORACLE if no_oracle else NOTHING,
+                floor=max(row.floor for row in rows),
+                upper=mean_or_none([row.upper_end for row in rows if row.scored]) if is_open else None,
+            )
+        return cells
 
     @property
     def total(self) -> float:

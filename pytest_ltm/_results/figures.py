@@ -102,14 +102,15 @@ class Figure(Struct, frozen=True):
 
     def cells(self, columns: Sequence[Column]) -> tuple[str, ...]:
         """Return how it is written for each of the columns."""
-        return tuple(self._cell(column, aside=self.spent_by_agent and _is_mixed(columns)) for column in columns)
-
-    def _cell(self, column: Column, *, aside: bool) -> str:
-        value = self.value(column)
-        if value is None:
-            return self.without
-        text = "~" * self.estimated(column) + (self.text(column) if self.text else UNITS[self.unit].text(value))
-        return f"({text})" if aside and column.is_hypothetical else text
+        aside, texts = self.spent_by_agent and _is_mixed(columns), []
+        for column in columns:
+            text = self.without
+            if (value := self.value(column)) is not None:
+                text = "~" * self.estimated(column)
+                text += self.text(column) if self.text else UNITS[self.unit].text(value)
+                text = f"({text})" if aside and column.is_hypothetical else text
+            texts.append(text)
+        return tuple(texts)
 
 
 def _is_mixed(columns: Sequence[Column]) -> bool:
@@ -169,33 +170,25 @@ def figures_json(column: Column) -> dict[str, Any]:
 
 def figures_schema() -> tuple[dict[str, Any], list[str]]:
     """Return the JSON Schema of what `figures_json` returns: its properties, and which of them are always there."""
-    groups = group_by(FIGURES, lambda figure: figure.group)
-    properties = {
-        name: _property(figures[0]) if figures[0].name == name else _group_property(figures)
-        for name, figures in groups.items()
-    }
-    return properties, [name for name, figures in groups.items() if figures[0].missing != "absent"]
-
-
-def _property(figure: Figure) -> dict[str, Any]:
-    described = {"description": figure.meaning} if figure.meaning else {}
-    return {**described, **_nullable(UNITS[figure.unit].schema, figure.missing)}
-
-
-def _group_property(figures: Sequence[Figure]) -> dict[str, Any]:
-    # The first member decides whether there is a group: inside one it is never missing.
-    first = figures[0]
-    names = {figure.name.partition(".")[2]: figure for figure in figures}
-    members = {
-        "type": "object",
-        "required": [name for name, figure in names.items() if figure is first or figure.missing != "absent"],
-        "properties": {
-            name: _nullable(UNITS[figure.unit].schema, "never" if figure is first else figure.missing)
-            for name, figure in names.items()
-        },
-        "additionalProperties": False,
-    }
-    return {"description": first.meaning, **_nullable(members, first.missing)}
+    properties, required = {}, []
+    for group, figures in group_by(FIGURES, lambda figure: figure.group).items():
+        first = figures[0]
+        schema, names = UNITS[first.unit].schema, {figure.name.partition(".")[2]: figure for figure in figures}
+        if group != first.name:
+            # The first member decides whether there is a group: inside one it is never missing.
+            schema = {
+                "type": "object",
+                "required": [name for name, figure in names.items() if figure is first or figure.missing != "absent"],
+                "properties": {
+                    name: _nullable(UNITS[figure.unit].schema, "never" if figure is first else figure.missing)
+                    for name, figure in names.items()
+                },
+                "additionalProperties": False,
+            }
+        described = {"description": first.meaning} if first.meaning or group != first.name else {}
+        properties[group] = {**described, **_nullable(schema, first.missing)}
+        required += [group] * (first.missing != "absent")
+    return properties, required
 
 
 def _nullable(schema: Mapping[str, Any], missing: Missing) -> dict[str, Any]:
@@ -238,6 +231,10 @@ def _sum_of(name: str) -> Callable[[Column], Any]:
     return lambda column: column.sum_of(name)
 
 
+def _some_of(name: str) -> Callable[[Column], Any]:
+    return lambda column: column.sum_of(name) or None
+
+
 def _asked(side: str, group: str, label: str, missing: Missing) -> tuple[Figure, ...]:
     """Return what a judge or simulated users took; `side`: as the results of examples name them."""
 
@@ -262,15 +259,11 @@ def _flag(name: str, is_set: Callable[[Column], bool]) -> Figure:
 
 def _agent_usage(name: str, label: str, value: Callable[[Column], float | None], form: str) -> Figure:
     """Return a figure of what an agent took for each message, as its provider counts it."""
-    return Figure(
-        f"usage.{name}",
-        "ratio",
-        value,
-        label,
-        missing="absent",
-        text=lambda column: form.format(value(column)),
-        estimated=_is_estimated,
-    )
+
+    def text(column: Column) -> str:
+        return form.format(value(column))
+
+    return Figure(f"usage.{name}", "ratio", value, label, missing="absent", text=text, estimated=_is_estimated)
 
 
 _is_estimated = _get("is_estimated")
@@ -287,23 +280,12 @@ def tokens_a_reply(column: Column) -> float | None:
     return None if read is None else _ratio(read - column.sum_of("told_input_tokens"), column.sum_of("metered"))
 
 
-def _amplification(column: Column) -> float | None:
-    read = column.sum_of("input_tokens")
-    return None if read is None else _ratio(read + (column.sum_of("output_tokens") or 0), column.tokens)
-
-
-def _calls_to_store(column: Column) -> float | None:
-    calls = column.sum_of("told_calls")
-    return _ratio(calls, column.sum_of("told")) if calls or column.sum_of("calls") else None
+def _agent_rate(name: str, count: Callable[[Column], float | None]) -> Figure:
+    return Figure(name, "ratio", lambda column: _ratio(count(column), _agent_seconds(column)), missing="null")
 
 
 def _agent_cost(name: str, label: str | Callable[[Sequence[Column]], str], value: Callable[[Column], Any]) -> Figure:
     return Figure(name, "usd", value, label, missing="null", estimated=_is_estimated, spent_by_agent=True)
-
-
-def _cost_label(columns: Sequence[Column]) -> str:
-    real = any(not column.is_hypothetical for column in columns if column.cost_usd is not None)
-    return "cost in USD" if real else "would cost in USD"
 
 
 def _scenario_cost(column: Column) -> float | None:
@@ -317,19 +299,16 @@ def _scenario_cost(column: Column) -> float | None:
 def _durations(group: str, label: str, path: str) -> tuple[Figure, Figure]:
     """Return the median and the 95th percentile of seconds: one cell in tables, where agents report their usage."""
     middle, slow = _get(f"{path}.median"), _get(f"{path}.p95")
-    return (
-        Figure(
-            f"{group}.median",
-            "seconds",
-            middle,
-            label,
-            missing="absent",
-            text=lambda column: f"{_brief_seconds(middle(column))}/{_brief_seconds(slow(column))}",
-            # Times of agents that reply by rules say nothing and change with every run, so tables leave them out.
-            shown=lambda column: column.sum_of("input_tokens") is not None,
-        ),
-        Figure(f"{group}.p95", "seconds", slow),
-    )
+
+    def text(column: Column) -> str:
+        return f"{_brief_seconds(middle(column))}/{_brief_seconds(slow(column))}"
+
+    def asks_a_model(column: Column) -> bool:
+        # Times of agents that reply by rules say nothing and change with every run, so tables leave them out.
+        return column.sum_of("input_tokens") is not None
+
+    both = Figure(f"{group}.median", "seconds", middle, label, missing="absent", text=text, shown=asks_a_model)
+    return both, Figure(f"{group}.p95", "seconds", slow)
 
 
 # Seconds from which on no fraction is shown.
@@ -363,27 +342,19 @@ def _lost_at(place: str) -> Callable[[Column], int | None]:
     return lambda column: None if count_facts(column.rows) is None else count_lost(column.rows)[place]
 
 
-def _lost_text(column: Column) -> str:
-    return "/".join(str(count_lost(column.rows)[place]) for place in PLACES)
-
-
 # What its memory did, where anybody says.
 _MEMORY = (
     Figure("memory.facts", "count", lambda column: count_facts(column.rows), "facts told", missing="absent"),
     *(
         Figure(
-            f"memory.{one.name}",
-            one.unit,
-            _measured(one),
-            one.label,
-            missing="absent",
+            f"memory.{one.name}", one.unit, _measured(one), one.label, missing="absent",
             reports="terminal markdown html" if one.unit == "share" else "verbose markdown html",
         )
         for one in MEASURES
     ),
     Figure(
         "memory.never_written", "count", _lost_at(PLACES[0]), "lost in write/find/use", missing="absent",
-        text=_lost_text,
+        text=lambda column: "/".join(str(count_lost(column.rows)[place]) for place in PLACES),
     ),
     Figure("memory.not_found", "count", _lost_at(PLACES[1]), missing="absent"),
     Figure("memory.not_used", "count", _lost_at(PLACES[2]), missing="absent"),
@@ -424,10 +395,7 @@ SCORES = (
         "pass_k.any", "share", _pass_k(every=False), _tries_label("pass@{}: any trial"), missing="null",
         reports="terminal markdown",
     ),
-    Figure(
-        "asked_together", "count", lambda column: column.sum_of("asked_together") or None, "asked in one talk",
-        missing="absent",
-    ),
+    Figure("asked_together", "count", _some_of("asked_together"), "asked in one talk", missing="absent"),
 )  # fmt: skip
 # What it took.
 EFFORTS = (
@@ -466,7 +434,10 @@ EFFORTS = (
     Figure("usage.output_tokens", "count", _sum_of("output_tokens")),
     Figure("usage.cached_tokens", "count", _sum_of("cached_tokens")),
     _agent_usage("tokens_a_reply", "tokens read a reply", tokens_a_reply, "{:,.0f}"),
-    _agent_usage("amplification", "amplification", _amplification, "{:,.1f}x"),
+    _agent_usage(
+        "amplification", "amplification", lambda column: None if (read := column.sum_of("input_tokens")) is None
+        else _ratio(read + (column.sum_of("output_tokens") or 0), column.tokens), "{:,.1f}x",
+    ),
     _agent_usage(
         "cached_share", "of that from a cache",
         lambda column: _ratio(column.sum_of("cached_tokens") or None, column.sum_of("input_tokens")), "{:.0%}",
@@ -475,22 +446,23 @@ EFFORTS = (
         "calls_a_message", "calls a message",
         lambda column: _ratio(column.sum_of("calls") or None, column.sum_of("metered")), "{:.2f}",
     ),
-    _agent_usage("calls_to_store", "calls to store", _calls_to_store, "{:.2f}"),
+    _agent_usage(
+        "calls_to_store", "calls to store", lambda column: _ratio(calls, column.sum_of("told"))
+        if (calls := column.sum_of("told_calls")) or column.sum_of("calls") else None, "{:.2f}",
+    ),
     _flag("usage.estimated", _is_estimated),
     Figure("agent_seconds", "seconds", _agent_seconds, missing="null"),
     *_durations("reply_seconds", "reply in s, median/p95", "pace.asking"),
     *_durations("storing_seconds", "storing in s, median/p95", "pace.storing"),
     *_durations("settling_seconds", "settling in s, median/p95", "pace.settling"),
     *_MEMORY,
-    Figure(
-        "tokens_a_second", "ratio", lambda column: _ratio(column.sum_of("reply_tokens"), _agent_seconds(column)),
-        missing="null",
+    _agent_rate("tokens_a_second", _sum_of("reply_tokens")),
+    _agent_rate("tests_an_hour", lambda column: len(column.rows) * 3600),
+    _agent_cost(
+        "cost_usd", lambda columns: "cost in USD" if any(
+            not column.is_hypothetical for column in columns if column.cost_usd is not None
+        ) else "would cost in USD", _sum_of("cost_usd"),
     ),
-    Figure(
-        "tests_an_hour", "ratio", lambda column: _ratio(len(column.rows) * 3600, _agent_seconds(column)),
-        missing="null",
-    ),
-    _agent_cost("cost_usd", _cost_label, _sum_of("cost_usd")),
     _agent_cost("cost.scenarios", "", _scenario_cost),
     _agent_cost("cost.filler", "for filler", _sum_of("filler_cost_usd")),
     _agent_cost("cost.harness", "for harness", _sum_of("harness_cost_usd")),
@@ -498,7 +470,7 @@ EFFORTS = (
     _flag("cost.estimated", _is_estimated),
     *_asked("judge", "judge", "judge in USD", "null"),
     *_asked("user", "simulated_users", "simulated user in USD", "absent"),
-    Figure("lost.tokens", "count", lambda column: column.sum_of("lost_tokens") or None, missing="absent"),
+    Figure("lost.tokens", "count", _some_of("lost_tokens"), missing="absent"),
     Figure("lost.cost_usd", "usd", _sum_of("lost_cost_usd"), "lost in USD", missing="null", estimated=lambda _: True),
     Figure("ltm_reach", "tokens", _get("ltm_score_paper"), "LTM score (paper)", missing="null", reports="verbose html"),
     Figure(

@@ -38,6 +38,7 @@ class MemoryMeasure(Struct, frozen=True, kw_only=True):
 
 def _facts(change: str, keep: Callable[[FactMemory], bool]) -> Callable[[MemoryResult], tuple[float, int]]:
     def pair(result: MemoryResult) -> tuple[float, int]:
+        # what cannot be known, such as a value that a memory may have in other words, is no miss
         facts = [fact for fact in result.facts if fact.known and fact.change == change]
         return sum(map(keep, facts)), len(facts)
 
@@ -108,6 +109,7 @@ PLACES = ("never written", "written, not found", "found, not used")
 
 def count_facts(rows: Iterable[ScenarioResult]) -> int | None:
     """Return the number of facts of which it is known what became of them; None where no memory is known."""
+    # no memory is not an empty one: nothing is shown of it
     known = [row.memory for row in rows if row.memory is not None]
     return sum(fact.known for memory in known for fact in memory.facts) if known else None
 
@@ -119,24 +121,17 @@ def count_lost(rows: Sequence[ScenarioResult]) -> Counter[str]:
 
 def needle_rows(rows: Iterable[ScenarioResult]) -> list[tuple[str, ...]]:
     """Return a row for each fact: the example, what it told, whether it was written, found, and what it earned."""
-    return [
-        (f"{row.agent} {row.id}", *_fact_texts(fact), *_answered(row, row.memory.lost))
-        for row in rows
-        if row.memory is not None
-        for fact in row.memory.facts
-    ]
-
-
-def _fact_texts(fact: FactMemory) -> tuple[str, str, str]:
-    told = f"{fact.subject}: {fact.value or 'withdrawn'}" if fact.subject else fact.value
-    lag = {None: "never", 0: "at once"}.get(fact.lag, f"after {fact.lag} exchanges")
-    written = NOTHING if fact.change == "withdrawal" else lag if fact.known else "in other words"
-    found = {None: NOTHING, 0: "no"}.get(fact.rank, f"at rank {fact.rank}")
-    return f"#{fact.needle} {shorten_text(told, _LONGEST)}", written, found
-
-
-def _answered(row: ScenarioResult, lost: str) -> tuple[str, str]:
-    return NOTHING if row.score is None else f"{row.score:.2f}", lost or NOTHING
+    rows_of_facts: list[tuple[str, ...]] = []
+    for row in rows:
+        for fact in row.memory.facts if row.memory is not None else ():
+            told = f"{fact.subject}: {fact.value or 'withdrawn'}" if fact.subject else fact.value
+            lag = {None: "never", 0: "at once"}.get(fact.lag, f"after {fact.lag} exchanges")
+            written = NOTHING if fact.change == "withdrawal" else lag if fact.known else "in other words"
+            found = {None: NOTHING, 0: "no"}.get(fact.rank, f"at rank {fact.rank}")
+            earned = NOTHING if row.score is None else f"{row.score:.2f}"
+            text, lost = f"#{fact.needle} {shorten_text(told, _LONGEST)}", row.memory.lost if row.memory else ""
+            rows_of_facts.append((f"{row.agent} {row.id}", text, written, found, earned, lost or NOTHING))
+    return rows_of_facts
 
 
 _LONGEST = 120

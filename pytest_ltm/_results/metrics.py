@@ -27,7 +27,7 @@ from pytest_ltm._results.text import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pytest_ltm._journal.result import RunResult, ScenarioResult
+    from pytest_ltm._journal.result import RunResult
     from pytest_ltm._results.statistics.comparison import Comparison
     from pytest_ltm._results.statistics.counts import Interval
 
@@ -46,7 +46,7 @@ class Averaged(Struct, frozen=True):
     """Examples that have it."""
 
 
-class AgentMetrics(Struct, frozen=True, kw_only=True):
+class AgentMetrics(Struct, frozen=True):
     """The measures of one agent at one memory span."""
 
     agent: str
@@ -68,7 +68,16 @@ class AgentMetrics(Struct, frozen=True, kw_only=True):
     @property
     def sentences(self) -> list[str]:
         """What each measure has over its control."""
-        return [_control_sentence(name, result) for name, result in self.contrasts.items()]
+        texts = []
+        for name, result in self.contrasts.items():
+            sure = "interval needs trials"
+            if interval := _difference_interval(result):
+                sure = f"95% interval {interval.low:+.2f} … {interval.high:+.2f}"
+            elif result.interval or result.is_identical:
+                sure = "the same in all"
+            count = pluralize(result.pairs, "example")
+            texts.append(f"{name} against its control: {result.difference or 0.0:+.2f} ({sure}; {count})")
+        return texts
 
     def text(self, scenario: str, name: str) -> str:
         """Return the mean as it is shown: three digits up to one, one above; a star where some examples have none."""
@@ -100,34 +109,22 @@ class AgentMetrics(Struct, frozen=True, kw_only=True):
 
 def agent_metrics(run: RunResult) -> tuple[AgentMetrics, ...]:
     """Return the metrics of each agent and span that has any, in the order of the run."""
-    held = group_by(run.scenarios, lambda row: (row.agent, row.span_label))
-    return tuple(_average_metrics(*key, rows) for key, rows in held.items() if any(row.metrics for row in rows))
-
-
-def _average_metrics(agent: str, span_label: str, rows: Sequence[ScenarioResult]) -> AgentMetrics:
-    values = [(row.scenario, metric) for row in rows for metric in row.metrics]
-    # Each value counts twice: for its scenario, and for the row of all examples.
-    both = [(place, metric) for scenario, metric in values for place in (scenario, "")]
-    cells = group_by(both, lambda each: (each[0], each[1].name))
-    return AgentMetrics(
-        agent=agent,
-        span_label=span_label,
-        names=tuple(dict.fromkeys(metric.name for _, metric in values)),
-        examples=Counter(row.scenario for row in rows),
-        cells={key: Averaged(fmean(one.value for _, one in result), len(result)) for key, result in cells.items()},
-        contrasts={name: compare_runs(pairs, collapses=0) for name, pairs in against_control(rows).items()},
-    )
-
-
-def _control_sentence(name: str, comparison: Comparison) -> str:
-    """Return the sentence about a measure and its control."""
-    sure = "interval needs trials"
-    if interval := _difference_interval(comparison):
-        sure = f"95% interval {interval.low:+.2f} … {interval.high:+.2f}"
-    elif comparison.interval or comparison.is_identical:
-        sure = "the same in all"
-    count = pluralize(comparison.pairs, "example")
-    return f"{name} against its control: {comparison.difference or 0.0:+.2f} ({sure}; {count})"
+    metrics = []
+    for (agent, span_label), rows in group_by(run.scenarios, lambda row: (row.agent, row.span_label)).items():
+        if not any(row.metrics for row in rows):
+            continue
+        values = [(row.scenario, metric) for row in rows for metric in row.metrics]
+        # Each value counts twice: for its scenario, and for the row of all examples.
+        both = [(place, metric) for scenario, metric in values for place in (scenario, "")]
+        cells = group_by(both, lambda each: (each[0], each[1].name)).items()
+        averages = {key: Averaged(fmean(one.value for _, one in result), len(result)) for key, result in cells}
+        contrasts = {name: compare_runs(pairs, collapses=0) for name, pairs in against_control(rows).items()}
+        names, examples = (
+            tuple(dict.fromkeys(metric.name for _, metric in values)),
+            Counter(row.scenario for row in rows),
+        )
+        metrics.append(AgentMetrics(agent, span_label, names, examples, averages, contrasts))
+    return tuple(metrics)
 
 
 def _difference_interval(comparison: Comparison) -> Interval | None:
@@ -157,32 +154,30 @@ def quiet_line(one: AgentMetrics) -> str:
 
 def metrics_json(run: RunResult, agent: str, span_label: str) -> dict[str, Any]:
     """Return the means of one agent at one span as JSON values, by measure."""
-    for one in agent_metrics(run):
-        if (one.agent, one.span_label) == (agent, span_label):
-            return {name: _metric_json(one, name) for name in one.names}
-    return {}
-
-
-def _metric_json(one: AgentMetrics, name: str) -> dict[str, Any]:
-    whole = one.cells["", name]
-    parts = {scenario: one.cells[scenario, name] for scenario in one.examples if (scenario, name) in one.cells}
-    contrast: dict[str, Any] = {}
-    if (against := one.contrasts.get(name)) is not None:
-        ends = (interval := _difference_interval(against)) and [interval.low, interval.high]
-        contrast = {"difference": against.difference, "interval": ends, "examples": against.pairs}
-    return {
-        "mean": whole.mean,
-        "count": whole.count,
-        "scenarios": {scenario: {"mean": part.mean, "count": part.count} for scenario, part in parts.items()},
-        **({} if against is None else {"against_control": contrast}),
-    }
+    metrics: dict[str, Any] = {}
+    one = next((one for one in agent_metrics(run) if (one.agent, one.span_label) == (agent, span_label)), None)
+    if one is None:
+        return metrics
+    for name in one.names:
+        cells = {place: one.cells[place, name] for place in ("", *one.examples) if (place, name) in one.cells}
+        parts = {place: {"mean": cell.mean, "count": cell.count} for place, cell in cells.items()}
+        metrics[name] = parts.pop("") | {"scenarios": parts}
+        if (against := one.contrasts.get(name)) is not None:
+            ends = (interval := _difference_interval(against)) and [interval.low, interval.high]
+            contrast = {"difference": against.difference, "interval": ends, "examples": against.pairs}
+            metrics[name]["against_control"] = contrast
+    return metrics
 
 
 def _measure_table(one: AgentMetrics, width: int, *, color: bool) -> list[str]:
     """Return the table of one agent, broken into several where the terminal is too narrow, each below a blank line."""
     # Names come from files that anybody may have written, figures from us.
     rows = [[one_line(name), *figures] for name, *figures in one.rows()]
-    heads = [("", ""), ("", "examples"), *(_two_line_head(name, room=name in one.partial) for name in one.names)]
+    heads = [("", ""), ("", "examples")]
+    for name in one.names:
+        # `recall` over `repaired`; a blank leaves room for the stars below it
+        (first, _, rest), blank = name.partition("_"), " " * (name in one.partial)
+        heads.append((first + blank, rest + blank) if rest else ("", name + blank))
     slots = [max(map(columns_of, [*head, *(row[i] for row in rows)])) for i, head in enumerate(heads)]
     # A long scenario name must not push the figures out of the terminal.
     slots[0] = min(slots[0], max(width // 3, len(ALL_EXAMPLES)), _LONGEST)
@@ -206,13 +201,6 @@ def _measure_table(one: AgentMetrics, width: int, *, color: bool) -> list[str]:
         *each, whole = (line(row, page) for row in rows)
         lines += [*each, *[rule, whole] * (len(each) > 1)]
     return lines
-
-
-def _two_line_head(name: str, *, room: bool = False) -> tuple[str, str]:
-    """Return the head in two lines: `recall` over `repaired`; `room`: for the stars below it."""
-    first, _, rest = name.partition("_")
-    blank = " " * room
-    return (first + blank, rest + blank) if rest else ("", name + blank)
 
 
 # Metrics that data sets publish in place of our score, and what they are called: they lead a report.

@@ -161,7 +161,7 @@ def prechecks_in(path: Path) -> tuple[Precheck, ...]:
 def _read_json_object(path: Path) -> dict[str, Any]:
     try:
         value = json.loads(read_regular(path))
-    except (OSError, ValueError, RecursionError):
+    except (OSError, ValueError, RecursionError):  # a damaged summary costs names and notices, never the report
         return {}
     return value if isinstance(value, dict) else {}
 
@@ -237,18 +237,14 @@ def _latest_run(ltm_dir: Path, *, measured: bool) -> Path:
     result = [each for each in (latest, *newest_first(ltm_dir)) if any(each.glob(_RESULTS))]
     if not measured:
         return result[0] if result else latest
-    fit = next(filter(_is_measured, result), None)
-    if fit is None:
-        raise ConfigurationError(f"no run in {str(ltm_dir / 'runs')!r} was measured to its end")
-    return fit
-
-
-def _is_measured(run: Path) -> bool:
-    """Return whether a run came to its end, and lost nothing on the way."""
-    held = tuple(each.result for each in results_in(run)[0])
-    over = all((path.parent / "results.json").is_file() for path in run.glob("*/journal.jsonl"))
-    is_whole = over and all(each.ended == "complete" for each in held)
-    return is_whole and not why_unmeasured(RunResult(run_id=run.name, conversations=held))
+    for run in result:
+        held = tuple(each.result for each in results_in(run)[0])
+        over = all((path.parent / "results.json").is_file() for path in run.glob("*/journal.jsonl"))
+        is_whole = over and all(each.ended == "complete" for each in held)
+        # what was lost on the way says nothing of the agent
+        if is_whole and not why_unmeasured(RunResult(run_id=run.name, conversations=held)):
+            return run
+    raise ConfigurationError(f"no run in {str(ltm_dir / 'runs')!r} was measured to its end")
 
 
 def _load_side(path: Path, text: str) -> GateSide:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 def spans_of(run: RunResult) -> dict[str, EffectiveSpan]:
     """Return the effective span of each agent that was tested isolated and at a memory span; by label."""
     agents = group_by(run.conversations, lambda held: held.agent)
+    # one point is no curve: without either place there is nothing to keep, or nothing to lose
     both = {agent: held for agent, held in agents.items() if len({each.span is None for each in held}) > 1}
     rows = {agent: [row for each in held for row in each.scenarios] for agent, held in both.items()}
     return {agent: effective_span(of) for agent, of in rows.items()}
@@ -109,19 +110,18 @@ _FINDINGS = {"clean": "nothing leaks between conversations", "unfinished": "it w
 
 def precheck_sentences(run: RunResult) -> list[str]:
     """Return a sentence for each agent that was probed, and one on the judge's canaries, with what they cost."""
-    return list(map(_precheck_sentence, run.prechecks))
-
-
-def _precheck_sentence(one: Precheck) -> str:
-    who = f"isolation probe of {one.of!r}" if one.kind == "probe" else f"judge's {one.kind}"
-    text = _FINDINGS.get(one.verdict) or one.why or "all were graded right"
-    text = f"skipped: {one.why}" if one.verdict == "skipped" else text
-    # Agents get messages, a judge gets calls: the words of the rest of the report.
-    parts = [pluralize(one.calls, "message" if one.kind == "probe" else "call")]
-    about = "~" * one.estimated
-    parts += [f"{about}{pluralize(one.tokens, 'token')}"] * bool(one.tokens)
-    parts += [] if one.cost_usd is None else [f"{about}${exact_dollars(one.cost_usd)}"]
-    return f"{who}: {text}" + f" ({', '.join(parts)})" * bool(one.calls)
+    sentences = []
+    for one in run.prechecks:
+        who = f"isolation probe of {one.of!r}" if one.kind == "probe" else f"judge's {one.kind}"
+        text = _FINDINGS.get(one.verdict) or one.why or "all were graded right"
+        text = f"skipped: {one.why}" if one.verdict == "skipped" else text
+        # Agents get messages, a judge gets calls: the words of the rest of the report.
+        parts = [pluralize(one.calls, "message" if one.kind == "probe" else "call")]
+        about = "~" * one.estimated
+        parts += [f"{about}{pluralize(one.tokens, 'token')}"] * bool(one.tokens)
+        parts += [] if one.cost_usd is None else [f"{about}${exact_dollars(one.cost_usd)}"]
+        sentences.append(f"{who}: {text}" + f" ({', '.join(parts)})" * bool(one.calls))
+    return sentences
 
 
 def trust_sentence(places: Mapping[str, str], texts: str, *, has_judge: bool, prechecks: Iterable[Precheck]) -> str:
@@ -201,13 +201,12 @@ def comparison_text(
         elsewhere, beyond = f"{ELSEWHERE}: {claim} ({rests}).", f"elsewhere p {p_text(comparison.p)}"
     else:
         elsewhere, beyond = f"{ELSEWHERE}: unknown, as {comparison.reason.partition(';')[0]}.", "elsewhere unknown"
-    more = "" if real else f" {_what_would_settle(pairs, held=comparison.conversations)}"
+    more = "" if real else f" {_what_would_settle(pairs, comparison.conversations)}"
     brief = f"here {'unknown' if p is None else f'p {p_text(p)}'}, {beyond}"
     return ComparisonText(short, here, elsewhere + more, brief)
 
 
-def _what_would_settle(pairs: Sequence[Pair], *, held: int) -> str:
-    """Return what would settle it."""
+def _what_would_settle(pairs: Sequence[Pair], held: int) -> str:
     needed = trials_to_tell(pairs)
     if needed is None:
         return "Only many more trials would tell so small a difference."

@@ -94,30 +94,28 @@ def _table_layout(table: TextTable, width: int) -> _Layout:
 
 def _table_pages(table: TextTable, layout: _Layout) -> list[list[_Part]]:
     """Return the parts that stand side by side: agents whole, where one fits into a table at all."""
+    # At least one column, even where it is wider than the terminal: nothing is dropped.
+    most = max((layout.room + _GAP) // (layout.slot + _GAP), 1)
     pages: list[list[_Part]] = [[]]
     used = 0
-    for part in _agent_parts(table, layout):
-        needed = layout.group(part[0], len(part[1]))
-        if pages[-1] and used + _GROUP_GAP + needed > layout.room:
-            pages.append([])
-        used = needed + (used + _GROUP_GAP if pages[-1] else 0)
-        pages[-1].append(part)
+    for agent, group in groupby(range(len(table.heads)), key=lambda at: table.heads[at][0]):
+        places = tuple(group)
+        label = shorten_text(one_line(agent), layout.room, mark="…")
+        for part in (places[start : start + most] for start in range(0, len(places), most)):
+            needed = layout.group(label, len(part))
+            if pages[-1] and used + _GROUP_GAP + needed > layout.room:
+                pages.append([])
+            used = needed + (used + _GROUP_GAP if pages[-1] else 0)
+            pages[-1].append((label, part))
     return pages
 
 
-def _agent_parts(table: TextTable, layout: _Layout) -> list[_Part]:
-    # At least one column, even where it is wider than the terminal: nothing is dropped.
-    most = max((layout.room + _GAP) // (layout.slot + _GAP), 1)
-    parts: list[_Part] = []
-    for agent, group in groupby(range(len(table.heads)), key=lambda at: table.heads[at][0]):
-        at = tuple(group)
-        label = shorten_text(one_line(agent), layout.room, mark="…")
-        parts += [(label, at[start : start + most]) for start in range(0, len(at), most)]
-    return parts
-
-
 def _page_lines(table: TextTable, layout: _Layout, page: Sequence[_Part], *, color: bool) -> list[str]:
-    agents = [_agent_head(agent, layout.group(agent, len(at)), columns=len(at)) for agent, at in page]
+    agents = []
+    for agent, at in page:
+        width = layout.group(agent, len(at))
+        rest = width - columns_of(agent) - 1
+        agents.append(f"{agent} {'─' * rest}" if len(at) > 1 and rest > 0 else pad_left(agent, width))
     heads: list[tuple[str, Style]] = [(span, "strong") for _, span in table.heads]
     corner = shorten_text(one_line(table.corner), layout.label, mark="…")
     lines = [
@@ -135,11 +133,6 @@ def _page_lines(table: TextTable, layout: _Layout, page: Sequence[_Part], *, col
 
 def _format_line(label: str, parts: Sequence[str], layout: _Layout) -> str:
     return pad_right(label, layout.label) + "".join(" " * _GROUP_GAP + part for part in parts)
-
-
-def _agent_head(agent: str, width: int, columns: int) -> str:
-    rest = width - columns_of(agent) - 1
-    return f"{agent} {'─' * rest}" if columns > 1 and rest > 0 else pad_left(agent, width)
 
 
 def _row_cells(row: Sequence[tuple[str, Style]], layout: _Layout, page: Sequence[_Part], *, color: bool) -> list[str]:

@@ -13,8 +13,6 @@ from pytest_ltm._storage.clock import describe_duration
 from pytest_ltm._storage.sanitize import for_screen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from pytest_ltm._journal.result import Automatic, ScenarioResult
 
 
@@ -56,7 +54,7 @@ def pad_left(text: str, width: int) -> str:
 
 def clip_text(text: str, width: int) -> str:
     """Return the text in at most `width` columns: its start, and `…` where something is missing."""
-    return text if columns_of(text) <= width else _fitting_start(text, width - 1) + "…"
+    return text if columns_of(text) <= width else _fitting_part(text, width - 1) + "…"
 
 
 def shorten_text(text: str, width: int, keep: str = "", mark: str = " … ") -> str:
@@ -69,7 +67,7 @@ def shorten_text(text: str, width: int, keep: str = "", mark: str = " … ") -> 
     at = text.find(keep) if keep else -1
     if at < 0:
         room = max(width - columns_of(mark), 2)
-        return f"{_fitting_start(text, room - room // 2)}{mark}{_fitting_end(text, room // 2)}"
+        return f"{_fitting_part(text, room - room // 2)}{mark}{_fitting_part(text, room // 2, ends=True)}"
     before, after = text[:at], text[at + len(keep) :]
     room = max(width - columns_of(keep), 0)
     taken = min(room // 2, columns_of(before))
@@ -94,7 +92,7 @@ def wrap_text(text: str, width: int, indent: str = "") -> list[str]:
             fresh = False
             # An indent that leaves no room would break words for ever.
             while columns_of(line) > width > columns_of(indent) + 1:
-                head = _fitting_start(line, width)
+                head = _fitting_part(line, width)
                 lines.append(head)
                 line = indent + line[len(head) :]
         lines.append(line)
@@ -187,28 +185,16 @@ def _shorten_around(text: str, room: int) -> str:
     return shorten_text(text, room) if room > 5 else "…"[:room]
 
 
-def _fitting_start(text: str, width: int) -> str:
-    if _is_narrow(text):
-        return text[: max(width, 0)]
-    from wcwidth import iter_graphemes
+def _fitting_part(text: str, width: int, *, ends: bool = False) -> str:
+    """Return as much of the start or of the end of a text as fits; what is shown as one character is never cut."""
+    fitting = max(width, 0)
+    if not _is_narrow(text):
+        from wcwidth import iter_graphemes, iter_graphemes_reverse
 
-    return text[: _fitting_length(iter_graphemes(text), width)]
-
-
-def _fitting_end(text: str, width: int) -> str:
-    if _is_narrow(text):
-        return text[len(text) - min(max(width, 0), len(text)) :]
-    from wcwidth import iter_graphemes_reverse
-
-    return text[len(text) - _fitting_length(iter_graphemes_reverse(text), width) :]
-
-
-def _fitting_length(clusters: Iterable[str], width: int) -> int:
-    """Return how many characters of the first clusters fit; what is shown as one is never cut."""
-    fitting = 0
-    for cluster in clusters:
-        width -= columns_of(cluster)
-        if width < 0:
-            break
-        fitting += len(cluster)
-    return fitting
+        fitting = 0
+        for cluster in iter_graphemes_reverse(text) if ends else iter_graphemes(text):
+            width -= columns_of(cluster)
+            if width < 0:
+                break
+            fitting += len(cluster)
+    return text[max(len(text) - fitting, 0) :] if ends else text[:fitting]

@@ -13,7 +13,6 @@ from longmemeval_solver import solve
 
 from pytest_ltm._lab.longmemeval.histories import (
     GeneratedFillers,
-    Length,
     compile_history,
     evidence_places,
     parse_needle,
@@ -57,7 +56,7 @@ def test_a_history_reaches_its_tokens_within_two_percent_and_never_exceeds_them(
     one: object, tokens: int, seed: int
 ) -> None:
     chosen = next(record for record in NEEDLES if record is one)
-    row = compile_history(chosen, GeneratedFillers(count), Length(tokens=tokens), seed=seed, count=count)
+    row = compile_history(chosen, GeneratedFillers(count), tokens=tokens, seed=seed, count=count)
 
     whole = sum(
         token_counter("cl100k_base").count(turn["content"]) for said in row["haystack_sessions"] for turn in said
@@ -77,8 +76,7 @@ def test_the_same_seed_gives_the_same_history_of_as_many_sessions_as_asked_for(
 ) -> None:
     chosen = next(record for record in NEEDLES if record is one)
     first, second = (
-        compile_history(chosen, GeneratedFillers(count), Length(sessions=sessions), seed=seed, count=count)
-        for _ in range(2)
+        compile_history(chosen, GeneratedFillers(count), sessions=sessions, seed=seed, count=count) for _ in range(2)
     )
 
     assert first == second

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from suite_texts import said
 
-from pytest_ltm._lab.filler_tree import FormSample, learn_tree, share_told_apart
+from pytest_ltm._lab.cheat_agents import FormSample, learn_tree, share_told_apart
 from pytest_ltm._language.small_talk import is_small_talk, read_templates
 from pytest_ltm._model.suite import built_in_names
 from pytest_ltm._model.tokens import token_counter

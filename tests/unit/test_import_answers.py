@@ -11,13 +11,13 @@ from benchmark_data import ABSENT, LOCOMO, LONGMEMEVAL
 
 from pytest_ltm._cli import main
 from pytest_ltm._journal.result import read_results
-from pytest_ltm._lab import published_answers
-from pytest_ltm._lab.published_answers import read_published_answers
+from pytest_ltm._lab.commands import import_answers
+from pytest_ltm._lab.commands.import_answers import read_published_answers
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_ltm._lab.published_answers import PublishedAnswer
+    from pytest_ltm._lab.commands.import_answers import PublishedAnswer
 
 GOLD = "7 May 2023"
 ROW = {"question": "When did Ann go?", "answer": GOLD, "response": "On 7 May 2023.", "category": "2"}
@@ -109,7 +109,7 @@ def test_an_adversarial_question_needs_no_answer(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(published_answers, "LARGEST", 1_000)
+    monkeypatch.setattr(import_answers, "LARGEST", 1_000)
     (tmp_path / "bomb.json.gz").write_bytes(gzip.compress(b"[" + b" " * 100_000 + b"]"))
     assert main(["import-answers", str(tmp_path / "bomb.json.gz")]) == 2
     (tmp_path / "large.json").write_text(json.dumps([ROW] * 50), encoding="utf-8")

@@ -192,7 +192,7 @@ def test_a_model_that_compares_words_is_as_good_over_http_as_at_home(chat_server
     there = judge_all(items, lambda asked: call(asked).text, votes=1)
     here = judge_all(items, RulesJudge().assess, votes=1)
     assert [row.passed for row in there.rows] == [row.passed for row in here.rows]
-    assert there.false_fail == here.false_fail
+    assert there.rates["false-fail"] == here.rates["false-fail"]
 
 
 @pytest.mark.slow
@@ -202,7 +202,7 @@ def test_a_model_that_repeats_every_injection_below_its_verdict_is_not_taken_in(
     call = judge_at(chat_server)
     items = [item for item in load_labelled() if item.kind == "injection"]
     measured = judge_all(items, lambda asked: call(asked).text, votes=1)
-    assert measured.false_pass.count == 0
+    assert measured.rates["false-pass"].count == 0
     assert all(row.passed is False for row in measured.rows)
 
 

@@ -11,9 +11,8 @@ import pytest
 from benchmark_data import LONGMEMEVAL
 
 from pytest_ltm._cli import main
-from pytest_ltm._lab.longmemeval.histories import Clash, Corpus, GeneratedFillers, MixedFillers, parse_needle, themes_in
-from pytest_ltm._lab.longmemeval.mentions import Mentions, fill_values
-from pytest_ltm._lab.longmemeval.needles import generate_records
+from pytest_ltm._lab.longmemeval.histories import Clash, Corpus, MixedFillers, parse_needle, themes_in
+from pytest_ltm._lab.longmemeval.needles import Mentions, fill_values, generate_records
 from pytest_ltm._lab.longmemeval.session_text import Attribute, all_of, cache_counter
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile, read_date
@@ -183,14 +182,15 @@ def test_of_a_long_record_only_the_evidence_is_taken(tmp_path: Path) -> None:
 def test_generated_fillers_say_nothing_of_the_evidence_s_theme_about_the_user() -> None:
     for row in generate_records(40, 8, count):
         record = parse_needle(row, "here")
-        known = GeneratedFillers(count).draw_fillers(record, "s").mentions.known
+        known = Clash(record).allowed_mentions(record.id).known
         assert len(known) > 60
         assert not {row.theme for row, _ in known} & themes_in(record.user_text())
 
 
 def test_what_fillers_tell_about_the_user_comes_again_only_when_all_has_been_told() -> None:
     (row,) = generate_records(1, 8, count)
-    mentions = GeneratedFillers(count).draw_fillers(parse_needle(row, "here"), "s").mentions
+    record = parse_needle(row, "here")
+    mentions = Clash(record).allowed_mentions(record.id)
 
     told = [mentions.next("garden") for _ in mentions.known]
 
@@ -220,7 +220,7 @@ def test_half_of_the_fillers_come_from_other_questions_and_a_quarter_from_each_f
     ]
 
     supply = MixedFillers(others, chats, count).draw_fillers(parse_needle(needles[0], "here"), "s")
-    names = [filler.id for filler in (supply.next(None) for _ in range(120)) if filler]
+    names = [filler.id for filler in (supply(None) for _ in range(120)) if filler]
 
     kinds = Counter(name.partition("_")[0] for name in names)
     assert 45 < kinds["answer"] < 75

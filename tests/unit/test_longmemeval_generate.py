@@ -14,7 +14,7 @@ from longmemeval_solver import solve
 
 from pytest_ltm._cli import main
 from pytest_ltm._lab.commands.leak_check import ALL_SUITES, LIMIT
-from pytest_ltm._lab.longmemeval.histories import GeneratedFillers, Length, compile_history
+from pytest_ltm._lab.longmemeval.histories import GeneratedFillers, compile_history
 from pytest_ltm._lab.longmemeval.histories import parse_needle as as_needle
 from pytest_ltm._lab.longmemeval.needles import SHARES, generate_needles, needle_record, question_kinds
 from pytest_ltm._lab.longmemeval.session_text import (
@@ -133,9 +133,7 @@ def test_the_rules_accept_a_refusal_for_abstention_and_for_nothing_else() -> Non
 def test_what_is_asked_about_is_said_nowhere_else_in_a_history() -> None:
     """A value may be somebody else's as well; what evidence says may not come again."""
     for needle, row in records()[:60]:
-        one = compile_history(
-            as_needle(row, "here"), GeneratedFillers(count), Length(tokens=30_000), seed=1, count=count
-        )
+        one = compile_history(as_needle(row, "here"), GeneratedFillers(count), tokens=30_000, seed=1, count=count)
         others = [turn["content"] for said in one["haystack_sessions"] for turn in said if not turn.get("has_answer")]
         for told in needle.told:
             text = (told.aside.made or told.aside.said.removesuffix("."))[1:]

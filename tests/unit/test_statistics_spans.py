@@ -10,7 +10,7 @@ import pytest
 from benchmarks.worlds import WORLDS, remembered
 from pytest_ltm._results.sentences import short_span, span_sentence
 from pytest_ltm._results.statistics.pairs import ScoredRow
-from pytest_ltm._results.statistics.spans_reached import degradation_curve, effective_span
+from pytest_ltm._results.statistics.spans_reached import effective_span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -95,7 +95,7 @@ def test_isolated_twins_are_found_by_the_number_of_their_trial() -> None:
     isolated = [*rows({None: 1.0}, trials=2)]
     placed = [row for row in rows({2_000: 0.5}, trials=3) if row.trial != "0"]
 
-    (point,) = degradation_curve([*isolated, *placed])
+    (point,) = effective_span([*isolated, *placed]).curve
 
     assert point.pairs == SCENARIOS
     assert (point.isolated, point.score, point.kept) == (1.0, 0.5, 0.5)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec import Struct, field
 
 from pytest_ltm import evaluators
 from pytest_ltm._cli.arguments import add_json
@@ -54,57 +56,45 @@ def measure_agreement(given: Namespace) -> int:
     return 0
 
 
-@dataclass(slots=True)
-class Tally:
-    """How often our verdict equals the published score."""
+class Tally(Counter[str]):
+    """How often our verdict equals the published score, by what is counted.
 
-    rows: int = 0
-    agree: int = 0
-    unscored: int = 0
-    full: list[int] = field(default_factory=lambda: [0, 0])
-    """Rows with published full marks: ours full as well, all."""
-    less: list[int] = field(default_factory=lambda: [0, 0])
-    """Rows published with less: ours less as well, all."""
+    `rows`, `agree` and `unscored`; `sides`: rows on the published side of full marks, as `current` gives part marks by
+    formulas of its own; `full` and `less`: rows with published full marks or less, and `full same`, `less same`.
+    """
 
     @property
     def disagree(self) -> int:
         """Rows scored otherwise."""
-        return self.rows - self.agree - self.unscored
-
-    @property
-    def sides(self) -> int:
-        """Rows on the published side of full marks: `current` gives part marks by formulas of its own."""
-        return self.full[0] + self.less[0]
+        return self["rows"] - self["agree"] - self["unscored"]
 
     @property
     def balanced_accuracy(self) -> float | None:
         """The mean over both classes, full marks or less, of the share recognised; None where a class is empty."""
-        if not (self.full[1] and self.less[1]):
+        if not (self["full"] and self["less"]):
             return None
-        return (self.full[0] / self.full[1] + self.less[0] / self.less[1]) / 2
+        return (self["full same"] / self["full"] + self["less same"] / self["less"]) / 2
 
     def __str__(self) -> str:
-        told = f", {self.unscored} unscored" if self.unscored else ""
-        sides = f", {self.sides} in full marks or less" if self.sides != self.agree else ""
-        return f"{self.agree} of {self.rows} agree ({self.agree / max(self.rows, 1):.1%}){sides}{told}"
+        agree, rows, sides = (self[name] for name in ("agree", "rows", "sides"))
+        told = f", {self['unscored']} unscored" if self["unscored"] else ""
+        beyond = f", {sides} in full marks or less" if sides != agree else ""
+        return f"{agree} of {rows} agree ({agree / max(rows, 1):.1%}){beyond}{told}"
 
     def add(self, verdict: Score | Unscored, published: float) -> bool:
         """Count one row and return whether it agrees."""
-        self.rows += 1
+        self["rows"] += 1
         if isinstance(verdict, Unscored):
-            self.unscored += 1
+            self["unscored"] += 1
             return False
-        agrees = abs(verdict.value - published) < _SAME
-        self.agree += agrees
-        full = published > 1 - _SAME
-        bin_ = self.full if full else self.less
-        bin_[0] += (verdict.value > 1 - _SAME) == full
-        bin_[1] += 1
+        agrees, full = abs(verdict.value - published) < _SAME, published > 1 - _SAME
+        same_side = (verdict.value > 1 - _SAME) == full
+        side = "full" if full else "less"
+        self.update({"agree": agrees, "sides": same_side, side: 1, f"{side} same": same_side})
         return agrees
 
 
-@dataclass(frozen=True, slots=True)
-class VerdictDisagreement:
+class VerdictDisagreement(Struct, frozen=True):
     """One row that our rules score otherwise than published."""
 
     line: str
@@ -126,17 +116,16 @@ class VerdictDisagreement:
         return "\n".join(lines)
 
 
-@dataclass(slots=True)
-class AgreementReport:
+class AgreementReport(Struct):
     """The tallies of one file."""
 
     scoring: Scoring
     strict: Tally = field(default_factory=Tally)
-    all: dict[tuple[str, str], Tally] = field(default_factory=dict)
+    all: dict[tuple[str, str], Tally] = {}
     """By dataset and version."""
-    judged: dict[tuple[str, str], Tally] = field(default_factory=dict)
+    judged: dict[tuple[str, str], Tally] = {}
     """The rows that a model or a person judged, by dataset and version."""
-    differences: list[VerdictDisagreement] = field(default_factory=list)
+    differences: list[VerdictDisagreement] = []
 
     def add(self, line: str, row: Row, verdict: Score | Unscored, *, keep: bool) -> None:
         """Count one row; keep it if it differs."""
@@ -167,7 +156,7 @@ class AgreementReport:
             counts = {**_sum_tallies([tally]), "disagree": tally.disagree, "balanced_accuracy": tally.balanced_accuracy}
             datasets.setdefault(dataset, {})[version] = counts
         judged = {"by_version": by_version, "datasets": judged_datasets}
-        strict = {name: getattr(self.strict, name) for name in ("rows", "agree", "sides")}
+        strict = {name: self.strict[name] for name in ("rows", "agree", "sides")}
         return {"strict": strict, "model_judged": judged, "datasets": datasets}
 
     def as_text(self) -> str:
@@ -177,7 +166,8 @@ class AgreementReport:
         for (dataset, version), tally in sorted(self.all.items()):
             balanced = tally.balanced_accuracy
             told = "one-sided" if balanced is None else f"{balanced:.3f}"
-            counts = f"{tally.rows:>6}{tally.agree:>7}{tally.disagree:>8}{tally.unscored:>10}{told:>10}"
+            rows, agree, unscored = (tally[name] for name in ("rows", "agree", "unscored"))
+            counts = f"{rows:>6}{agree:>7}{tally.disagree:>8}{unscored:>10}{told:>10}"
             lines.append(f"{dataset:<22}{version:<9}{counts}")
         versions = " and ".join(REPRODUCED[self.scoring])
         lines.append(f"strict rows ({versions}): {self.strict}")
@@ -210,7 +200,7 @@ def _code_version(row: Row) -> str:
 
 def _sum_tallies(tallies: Iterable[Tally]) -> dict[str, int]:
     held = list(tallies)
-    return {name: sum(getattr(tally, name) for tally in held) for name in ("rows", "agree", "sides", "unscored")}
+    return {name: sum(tally[name] for tally in held) for name in ("rows", "agree", "sides", "unscored")}
 
 
 # --- which evaluator, with which answers, scores a row of the published files
@@ -229,19 +219,24 @@ def score_row(row: Row, scoring: Scoring, spy_groups: Iterable[Group] = ()) -> S
     `spy_groups` are the keyword groups of all messages of Spy Meeting. Never raises for a row that is JSON.
     """
     dataset = row.get("dataset")
+    if dataset not in (*_EVALUATORS, "Prospective Memory", "Spy Meeting"):
+        return Unscored(f"there are no rules for {dataset!r}")
     try:
+        by_definition = (row.get("orig_eval") or {}).get("expected_source") == "definition"
+        expected = (row.get("definition_expected") if by_definition else None) or row["expected_responses"]
         if dataset == "Prospective Memory":
-            return _prospective_score(row, scoring)
+            if not isinstance(expected[0], list):
+                return Unscored("quote and number are told in prose in this version")
+            quote, _, nth = expected[0]
+            verdict = evaluators.QuoteAtReply(str(quote), int(nth), scoring).verdict(_later_replies(row))
+            return verdict or Unscored(f"the log ends before reply {nth}")
         if dataset == "Spy Meeting":
-            expected = _expected_of(row)
             wanted = tuple(tuple(map(str, group)) for group in expected)
             ours = {keyword for group in wanted for keyword in group}
             others = tuple(sorted({group for group in spy_groups if not ours & set(group)}))
             evaluator: Evaluator = evaluators.DecodesMessages(wanted, others, scoring)
-        elif made := _EVALUATORS.get(str(dataset)):
-            evaluator = made(row, scoring)
         else:
-            return Unscored(f"there are no rules for {dataset!r}")
+            evaluator = _EVALUATORS[str(dataset)](row, expected, scoring)
         return evaluator(["" if answer is None else str(answer) for answer in row["responses"] or []])
     except _Unreadable as error:
         return Unscored(str(error))
@@ -257,25 +252,15 @@ def spy_groups(row: Row) -> list[Group]:
     return [tuple(map(str, group)) for group in result if isinstance(group, list)]
 
 
-def _expected_of(row: Row) -> Any:
-    by_definition = (row.get("orig_eval") or {}).get("expected_source") == "definition"
-    return (row.get("definition_expected") if by_definition else None) or row["expected_responses"]
-
-
-def _joke_evaluator(row: Row, scoring: Scoring) -> Evaluator:
-    joke = str(_expected_of(row)[0])
-    return evaluators.RecallsJoke(joke, tuple(told for told in row["script"] if told != joke), scoring=scoring)
-
-
-def _directions_evaluator(row: Row, scoring: Scoring) -> Evaluator:
-    legs = _LEG.findall(str(_expected_of(row)[0]))
+def _directions_evaluator(_row: Row, expected: Any, scoring: Scoring) -> Evaluator:
+    legs = _LEG.findall(str(expected[0]))
     if not legs:
         raise _Unreadable("the true directions cannot be read")
     route = tuple((float(km), way.lower(), place) for _, km, way, place in legs)
     return evaluators.LeadsTo(legs[0][0], route, scoring)
 
 
-def _restaurant_evaluator(row: Row, scoring: Scoring) -> Evaluator:
+def _restaurant_evaluator(row: Row, _expected: Any, scoring: Scoring) -> Evaluator:
     waiter = tuple(str(text or "") for text in row["questions"])
     menu = evaluators.Menu.read(waiter[0])
     if not menu.dishes:
@@ -283,34 +268,23 @@ def _restaurant_evaluator(row: Row, scoring: Scoring) -> Evaluator:
     return evaluators.PlaysGuest(menu, waiter, scoring=scoring)
 
 
-def _trigger_evaluator(row: Row, scoring: Scoring) -> Evaluator:
-    expected = list(map(str, _expected_of(row)))
-    sentence = re.sub(r"^say: ?['\"](.*)['\"]$", r"\1", expected[0])
-    return evaluators.SaysAtEachTrigger(sentence, max(len(expected), len(row["questions"])), scoring)
-
-
-_EVALUATORS: Mapping[str, Callable[[Row, Scoring], Evaluator]] = {
-    "ChapterBreak": lambda row, scoring: evaluators.PicksOption(int(_expected_of(row)[0]), scoring),
-    "Colours": lambda row, scoring: evaluators.NamesColour(str(_expected_of(row)[0]), scoring),
-    "Jokes": _joke_evaluator,
-    "Locations Directions": _directions_evaluator,
-    "NameList": lambda row, scoring: evaluators.ListsNames(tuple(map(str, _expected_of(row))), scoring),
-    "Restaurant": _restaurant_evaluator,
-    "SallyAnne": lambda row, scoring: evaluators.AnswersWord(str(_expected_of(row)[0]), scoring=scoring),
-    "Shopping": lambda row, scoring: evaluators.ListsItems(
-        tuple((str(item), int(n)) for item, n in _expected_of(row)), scoring
+_EVALUATORS: Mapping[str, Callable[[Row, Any, Scoring], Evaluator]] = {
+    "ChapterBreak": lambda _, expected, scoring: evaluators.PicksOption(int(expected[0]), scoring),
+    "Colours": lambda _, expected, scoring: evaluators.NamesColour(str(expected[0]), scoring),
+    "Jokes": lambda row, expected, scoring: evaluators.RecallsJoke(
+        str(expected[0]), tuple(told for told in row["script"] if told != str(expected[0])), scoring=scoring
     ),
-    "Trigger Response": _trigger_evaluator,
+    "Locations Directions": _directions_evaluator,
+    "NameList": lambda _, expected, scoring: evaluators.ListsNames(tuple(map(str, expected)), scoring),
+    "Restaurant": _restaurant_evaluator,
+    "SallyAnne": lambda _, expected, scoring: evaluators.AnswersWord(str(expected[0]), scoring=scoring),
+    "Shopping": lambda _, expected, scoring: evaluators.ListsItems(
+        tuple((str(item), int(n)) for item, n in expected), scoring
+    ),
+    "Trigger Response": lambda row, expected, scoring: evaluators.SaysAtEachTrigger(
+        re.sub(r"^say: ?['\"](.*)['\"]$", r"\1", str(expected[0])), max(len(expected), len(row["questions"])), scoring
+    ),
 }
-
-
-def _prospective_score(row: Row, scoring: Scoring) -> Score | Unscored:
-    expected = _expected_of(row)[0]
-    if not isinstance(expected, list):
-        raise _Unreadable("quote and number are told in prose in this version")
-    quote, _, nth = expected
-    verdict = evaluators.QuoteAtReply(str(quote), int(nth), scoring).verdict(_later_replies(row))
-    return verdict or Unscored(f"the log ends before reply {nth}")
 
 
 def _later_replies(row: Row) -> list[str]:

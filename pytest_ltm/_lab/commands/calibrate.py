@@ -4,29 +4,26 @@ from __future__ import annotations
 
 import json
 import math
-import shlex
 import shutil
-import sys
-import tempfile
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._cli import tables
+from msgspec import Struct
+
 from pytest_ltm._cli.arguments import add_json, add_pytest_options, add_seeds
-from pytest_ltm._cli.pytest_runs import counting_examples, examples_with_specs, play_run
+from pytest_ltm._lab.study import aligned_lines, earned_marks, listed_specs, play_rows, study_folder, tell_progress
 from pytest_ltm._model.scenario import read_json
 from pytest_ltm._results.statistics.counts import IntervalEstimate, mean_estimate, sum_estimates
-from pytest_ltm._results.statistics.totals import FULL_MARKS, group_by, mean_or_none
+from pytest_ltm._results.statistics.totals import FULL_MARKS, mean_or_none
 from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm.datasets._published import ENDING, FOLDERS, DefinitionsFolder, menu_above
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator
 
-    from pytest_ltm._journal.result import ScenarioResult
+    from pytest_ltm._lab.study import Marks, PlayedRow, Table
 
 
 # The exit status where totals are further apart than LIMIT, or a scenario of ours cannot be solved.
@@ -42,9 +39,6 @@ READS = 0.75
 # fillers shares everyday words with our scenarios, but none with the published ones.
 TOGETHER = 3
 FILLER = "trivia"
-
-# The scores by agent and scenario; 0 where an example has none.
-Marks: TypeAlias = "Mapping[tuple[str, str], Sequence[float]]"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -71,31 +65,28 @@ def run(given: Namespace) -> int:
     span = given.span or next((str(folder.span) for folder in folders if folder.span), "")
     if not span:
         raise ConfigurationError("no config.yml there names a memory span. Give one with --span, as in --span=120k")
-    controls = tuple(dict.fromkeys(spec for text in given.agents or CONTROLS for spec in text.split(",")))
-    own = [word for text in given.pytest for word in shlex.split(text)]
-    options = [f"--ltm-span={span}", "--ltm-count=all", f"--ltm-filler={FILLER}", *own]
-    with tempfile.TemporaryDirectory(prefix="ltm-calibrate-") as name:
-        place = Path(name).resolve()
+    controls = listed_specs(given.agents or CONTROLS)
+    options = [f"--ltm-span={span}", "--ltm-count=all", f"--ltm-filler={FILLER}", *given.pytest]
+    with study_folder("calibrate") as place:
+
+        def play(specs: list[str], words: list[str], name: str) -> list[PlayedRow]:
+            # from an empty folder, so that neither tests nor settings of the user's project join in
+            (place / name).mkdir()
+            return play_rows(specs, [*words, *options], place / name, cwd=place / name)
+
         suite = Path(given.suite).resolve() if Path(given.suite).is_file() else given.suite
         published = pool_definitions(folders, place / "definitions")
-        print(f"published definitions: {pluralize(len(published), 'conversation')} at {span} ...", file=sys.stderr)
-        theirs: list[tuple[str, ScenarioResult]] = []
-        ours: list[tuple[str, ScenarioResult]] = []
+        tell_progress(f"published definitions: {pluralize(len(published), 'conversation')} at {span}")
+        theirs: list[PlayedRow] = []
+        ours: list[PlayedRow] = []
         for number, folder in enumerate(published):
-            words = [f"--ltm-definitions={folder}", *options]
-            theirs += _play_rows([*controls, READER], words, place / f"theirs{number}")
-        print(f"{given.suite}: {pluralize(given.seeds, 'seed')} at {span} ...", file=sys.stderr)
+            theirs += play([*controls, READER], [f"--ltm-definitions={folder}"], f"theirs{number}")
+        tell_progress(f"{given.suite}: {pluralize(given.seeds, 'seed')} at {span}")
         for seed in range(given.seeds):
-            words = [f"--ltm-suite={suite}", f"--ltm-seed={seed}", *options]
-            ours += _play_rows([*controls, READER, ORACLE], words, place / f"ours{seed}")
-    calibration = Calibration(controls=controls, theirs=earned_marks(theirs), ours=earned_marks(ours), span=span)
+            ours += play([*controls, READER, ORACLE], [f"--ltm-suite={suite}", f"--ltm-seed={seed}"], f"ours{seed}")
+    calibration = Calibration(controls=tuple(controls), theirs=earned_marks(theirs), ours=earned_marks(ours), span=span)
     print(json.dumps(calibration.as_json(), indent=1) if given.json else "\n".join(calibration_lines(calibration)))
     return APART if calibration.breaches else 0
-
-
-def _play_rows(specs: Sequence[str], words: Sequence[str], folder: Path) -> list[tuple[str, ScenarioResult]]:
-    folder.mkdir()
-    return counting_examples(examples_with_specs(play_run(specs, words, folder, cwd=folder)))
 
 
 def pool_definitions(folders: Iterable[DefinitionsFolder], into: Path) -> list[Path]:
@@ -112,7 +103,12 @@ def pool_definitions(folders: Iterable[DefinitionsFolder], into: Path) -> list[P
             for example in folder.examples[scenario]:
                 folder.definition(scenario, example)
                 path = folder.file(scenario, example)
-                kept.setdefault(scenario, {}).setdefault(_definition_texts(path), path)
+                data = read_json(path).json()
+                waits = data.pop("waits", None) if isinstance(data, dict) else True
+                silent = not waits and not data.get("steps")
+                kept.setdefault(scenario, {}).setdefault(
+                    str(path) if silent else json.dumps(data, sort_keys=True), path
+                )
     conversations = math.ceil(max(map(len, kept.values())) / TOGETHER)
     for scenario, files in sorted(kept.items()):
         for number, path in enumerate(files.values()):
@@ -125,25 +121,10 @@ def pool_definitions(folders: Iterable[DefinitionsFolder], into: Path) -> list[P
     return sorted(into.iterdir(), key=lambda place: int(place.name))
 
 
-def _definition_texts(path: Path) -> str:
-    """Return what a definition says and expects; the path of one that says nothing."""
-    data = read_json(path).json()
-    if isinstance(data, dict) and not data.pop("waits", None) and not data.get("steps"):
-        return str(path)
-    return json.dumps(data, sort_keys=True)
-
-
-def earned_marks(rows: Iterable[tuple[str, ScenarioResult]]) -> Marks:
-    """Return what was earned, by agent and scenario."""
-    groups = group_by(rows, lambda each: (each[0], each[1].scenario))
-    return {key: [row.score or 0.0 for _, row in held] for key, held in groups.items()}
-
-
 # --- what was earned
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Calibration:
+class Calibration(Struct, frozen=True, kw_only=True):
     """What controls earned on both sides."""
 
     controls: tuple[str, ...]
@@ -196,24 +177,22 @@ class Calibration:
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it as JSON values."""
+
+        def marks(one: IntervalEstimate, other: IntervalEstimate) -> dict[str, Any]:
+            named = {"published": one, "ours": other, "difference": other - one}
+            ends = {name: {"low": held.interval.low, "high": held.interval.high} for name, held in named.items()}
+            return {name: {"value": held.value, **ends[name]} for name, held in named.items()}
+
         agents = {}
         for agent in (*self.controls, READER):
-            rows = {name: _marks_json(*self.earnings_pair(agent, name)) for name in self.scenarios}
+            rows = {name: marks(*self.earnings_pair(agent, name)) for name in self.scenarios}
             for name, row in rows.items():
                 row["examples"] = [len(side[agent, name]) for side in (self.theirs, self.ours)]
-            agents[agent] = {"scenarios": rows, "total": _marks_json(*self.totals(agent))}
+            agents[agent] = {"scenarios": rows, "total": marks(*self.totals(agent))}
         return {
             "span": self.span, "scenarios": self.scenarios, "left_out": self.left_out, "agents": agents,
             "breaches": self.breaches,
         }  # fmt: skip
-
-
-def _marks_json(one: IntervalEstimate, other: IntervalEstimate) -> dict[str, Any]:
-    named = {"published": one, "ours": other, "difference": other - one}
-    return {
-        name: {"value": held.value, "low": held.interval.low, "high": held.interval.high}
-        for name, held in named.items()
-    }
 
 
 # --- how it is shown
@@ -221,10 +200,10 @@ def _marks_json(one: IntervalEstimate, other: IntervalEstimate) -> dict[str, Any
 
 def calibration_lines(calibration: Calibration) -> Iterator[str]:
     """Yield the tables: totals, then scenario by scenario for each agent, and the sentences."""
-    yield from tables.aligned_lines(calibration_totals(calibration))
+    yield from aligned_lines(calibration_totals(calibration))
     for agent in (*calibration.controls, READER):
         yield ""
-        yield from tables.aligned_lines(calibration_points(calibration, agent))
+        yield from aligned_lines(calibration_points(calibration, agent))
     yield ""
     for name, why in calibration.left_out.items():
         yield f"left out: {name}: {why}"
@@ -240,13 +219,13 @@ def calibration_lines(calibration: Calibration) -> Iterator[str]:
             yield f"{agent} is {distance:.2f} apart, which no limit forbids."
 
 
-def calibration_totals(calibration: Calibration) -> list[list[str]]:
+def calibration_totals(calibration: Calibration) -> Table:
     """Return the totals of each agent on both sides, and the difference."""
     head = [f"at {calibration.span}, of {len(calibration.scenarios)}", "published", "ours", "ours - published"]
     return [head, *([agent, *_mark_cells(*calibration.totals(agent))] for agent in (*calibration.controls, READER))]
 
 
-def calibration_points(calibration: Calibration, agent: str) -> list[list[str]]:
+def calibration_points(calibration: Calibration, agent: str) -> Table:
     """Return what an agent earns in each scenario on both sides, and the difference."""
     table = [[agent, "published", "ours", "ours - published", "examples"]]
     for name in calibration.scenarios:

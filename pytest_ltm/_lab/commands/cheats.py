@@ -5,21 +5,25 @@ from __future__ import annotations
 import json
 import math
 import re
-import shlex
-import sys
-import tempfile
 from collections import Counter, defaultdict
-from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_ltm._cli import tables
+from msgspec import Struct
+
 from pytest_ltm._cli.arguments import add_output, add_pytest_options
-from pytest_ltm._cli.pytest_runs import counting_examples, examples_with_specs, play_run
 from pytest_ltm._journal.result import span_place
 from pytest_ltm._lab.cheat_agents import SPECS
+from pytest_ltm._lab.study import (
+    aligned_lines,
+    counting_rows,
+    listed_specs,
+    markdown_lines,
+    play_rows,
+    study_folder,
+    tell_progress,
+)
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.words import BULLET
 from pytest_ltm._model.plan import PlannedExample, definition_rng
@@ -36,9 +40,9 @@ from pytest_ltm.testing import run_conversation
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from pytest_ltm._journal.result import ScenarioResult
+    from pytest_ltm._lab.study import PlayedRow, Table
     from pytest_ltm._model.suite import SuiteEntry
     from pytest_ltm.testing import Played
 
@@ -101,8 +105,7 @@ _GUESSES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Struct, frozen=True):
     """A guess for each kind of question, and one for all others."""
 
     otherwise: Guess
@@ -124,7 +127,10 @@ class FloorSearch:
         self._entry = entry
         self._body = getattr(import_module(f"pytest_ltm.scenarios.{entry.scenario}"), f"test_{entry.scenario}")
         self._marker = next(mark.kwargs for mark in self._body.pytestmark if mark.name == "ltm")
-        self._examples = [self._planned(seed) for seed in range(LEARNED + HELD)]
+        name, generate = entry.name, self._marker["generate"]
+        rngs = (definition_rng(seed, 0, name, "0") for seed in range(LEARNED + HELD))
+        made = (generate(rng, dict(entry.parameters)) for rng in rngs)
+        self._examples = [PlannedExample(scenario=name, example="0", definition=definition) for definition in made]
 
     @property
     def declared(self) -> float:
@@ -153,11 +159,6 @@ class FloorSearch:
         examples = self._examples[LEARNED:] if held else self._examples[:LEARNED]
         verdicts = [self._play(example, policy.reply).endings[example.key].verdict for example in examples]
         return sum(verdict.value for verdict in verdicts if isinstance(verdict, Score)) / len(verdicts)
-
-    def _planned(self, seed: int) -> PlannedExample:
-        rng = definition_rng(seed, 0, self._entry.name, "0")
-        definition = self._marker["generate"](rng, dict(self._entry.parameters))
-        return PlannedExample(scenario=self._entry.name, example="0", definition=definition)
 
     def _play(self, example: PlannedExample, agent: object) -> Played:
         return run_conversation({self._entry.name: self._body}, agent, examples=[example], span=None)
@@ -206,24 +207,23 @@ def run(given: Namespace) -> int:
         chosen = load_suite(suite) if suite.endswith(SUFFIX) else built_in(suite)
         table, above = [["scenario", "floor", "best guess", "which"]], list[str]()
         for entry in chosen.entries:
-            print(f"{entry.name} ...", file=sys.stderr)
+            tell_progress(entry.name)
             search = FloorSearch(entry)
             points, policy = search.best()
             table.append([entry.name, score_text(search.declared), score_text(points), clip_text(str(policy), _WIDE)])
             if points > search.declared + MARGIN:
                 above.append(f"- {entry.name}: guessing earns {score_text(points)}, its floor is {table[-1][1]}")
-        print("\n".join([*tables.aligned_lines(table), *above]))
+        print("\n".join([*aligned_lines(table), *above]))
         if given.output is not None:
-            write_output(given.output, for_file("\n".join([*tables.markdown_lines(table), "", *above]) + "\n"))
+            write_output(given.output, for_file("\n".join([*markdown_lines(table), "", *above]) + "\n"))
         return ABOVE if above else 0
-    specs = [spec for text in given.agents or SPECS for spec in text.split(",")]
+    specs = listed_specs(given.agents or SPECS)
     twins = [twin for spec in specs if (twin := padded_spec(spec)) and twin not in specs]
     suite = given.suite or ("none" if given.tests else "standard")
-    print(f"{pluralize(len(specs), 'agent')} at {given.spans} ...", file=sys.stderr)
-    with tempfile.TemporaryDirectory(prefix="ltm-cheats-") as folder:
-        words = [f"--ltm-suite={suite}", f"--ltm-span={given.spans}", *EACH, *given.tests]
-        words += [word for text in given.pytest for word in shlex.split(text)]
-        rows = examples_with_specs(play_run([*specs, *dict.fromkeys(twins)], words, Path(folder)))
+    tell_progress(f"{pluralize(len(specs), 'agent')} at {given.spans}")
+    with study_folder("cheats") as folder:
+        words = [f"--ltm-suite={suite}", f"--ltm-span={given.spans}", *EACH, *given.tests, *given.pytest]
+        rows = play_rows([*specs, *dict.fromkeys(twins)], words, folder)
     result = Attack.summarize_attack(specs, rows, given.spans.split(","))
     print("\n".join(cheat_lines(result)))
     if given.output is not None:
@@ -235,8 +235,7 @@ def run(given: Namespace) -> int:
 # --- what was earned
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheatCell:
+class CheatCell(Struct, frozen=True, kw_only=True):
     """What one agent earned in one scenario at one span."""
 
     agent: str
@@ -265,8 +264,7 @@ class CheatCell:
         return sum(upper_tail) < CHANCE_LEVEL
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attack:
+class Attack(Struct, frozen=True, kw_only=True):
     """What all agents earned."""
 
     specs: tuple[str, ...]
@@ -277,14 +275,12 @@ class Attack:
     """By agent, scenario and span; those that were played."""
 
     @classmethod
-    def summarize_attack(
-        cls, specs: Sequence[str], rows: Sequence[tuple[str, ScenarioResult]], spans: Sequence[str] = ()
-    ) -> Attack:
+    def summarize_attack(cls, specs: Sequence[str], rows: Sequence[PlayedRow], spans: Sequence[str] = ()) -> Attack:
         """Return what the examples of a run come to, without those that could not be played.
 
         `spans`: their order.
         """
-        counted_rows = counting_examples(rows)
+        counted_rows = counting_rows(rows)
         if not counted_rows:
             raise LtmError("nothing was played: no example has a score")
         groups = group_by(counted_rows, lambda each: (each[0], each[1].scenario, each[1].span_label))
@@ -310,19 +306,10 @@ class Attack:
         asked = {padded_spec(spec) for spec in self.specs}
         return [spec for spec in self.specs if spec not in asked and not padded_spec(spec)]
 
-    def floor(self, scenario: str) -> float:
-        """Return the floor of a scenario."""
-        return next(cell.floor for cell in self.cells.values() if cell.scenario == scenario)
-
     def total(self, agent: str, span: str) -> tuple[float, int]:
         """Return an agent's points at a span, and the number of scenarios that they are of."""
         held = [cell.points for cell in self.cells.values() if (cell.agent, cell.span) == (agent, span)]
         return sum(held), len(held)
-
-    def best_cheat(self, scenario: str, span: str) -> CheatCell | None:
-        """Return the cheat that earned most; of several the first."""
-        held = [self.cells.get((agent, scenario, span)) for agent in self.cheats]
-        return max(filter(None, held), key=lambda cell: cell.points, default=None)
 
     @property
     def broken_limits(self) -> list[str]:
@@ -346,23 +333,18 @@ class Attack:
 
 def cheat_lines(attack: Attack) -> Iterator[str]:
     """Yield the tables of the terminal, and the sentences."""
-    for table in filter(None, (cheat_totals(attack), best_cheats(attack))):
-        yield from tables.aligned_lines(table)
-        yield ""
-    yield from cheat_findings(attack)
+    return _report_lines(attack, (), aligned_lines)
 
 
 def cheat_markdown(attack: Attack) -> Iterator[str]:
     """Yield the same as Markdown, and what each earned in each scenario."""
-    points = (cheat_points(attack, span) for span in attack.spans)
-    for table in filter(None, (cheat_totals(attack), best_cheats(attack), *points)):
-        yield from tables.markdown_lines(table)
+    return _report_lines(attack, [cheat_points(attack, span) for span in attack.spans], markdown_lines)
+
+
+def _report_lines(attack: Attack, more: Iterable[Table], form: Callable[[Table], Iterator[str]]) -> Iterator[str]:
+    for table in filter(None, (cheat_totals(attack), best_cheats(attack), *more)):
+        yield from form(table)
         yield ""
-    yield from cheat_findings(attack)
-
-
-def cheat_findings(attack: Attack) -> Iterator[str]:
-    """Yield a sentence for each find; one if there is none."""
     finds = attack.broken_limits
     nothing = f"No cheat earns more than {LIMIT:.0%} above a floor, and no padding more than 0.3 of 11."
     yield f"{pluralize(len(finds), 'find')}:" if finds else nothing
@@ -373,7 +355,7 @@ def cheat_findings(attack: Attack) -> Iterator[str]:
         yield f"Without a score, counted as 0: {count}; the first: {one_line(unscored[0])}"
 
 
-def cheat_totals(attack: Attack) -> list[list[str]]:
+def cheat_totals(attack: Attack) -> Table:
     """Return points by agent and span."""
     cells = attack.cells.values()
     floors = [{cell.scenario: cell.floor for cell in cells if cell.span == span} for span in attack.spans]
@@ -387,22 +369,29 @@ def cheat_totals(attack: Attack) -> list[list[str]]:
     return table
 
 
-def best_cheats(attack: Attack) -> list[list[str]]:
+def best_cheats(attack: Attack) -> Table:
     """Return for each scenario its floor, and which cheat earned most at each span; nothing without cheats."""
     if not attack.cheats:
         return []
-    table = [["scenario", "floor", *attack.spans]]
+    table, floors = (
+        [["scenario", "floor", *attack.spans]],
+        {cell.scenario: cell.floor for cell in attack.cells.values()},
+    )
     for name in attack.scenarios:
-        cells = [attack.best_cheat(name, span) for span in attack.spans]
+        cells = []
+        for span in attack.spans:
+            held = [attack.cells.get((agent, name, span)) for agent in attack.cheats]
+            # of several that earned as much the first one, as they are listed from simple to refined
+            cells.append(max(filter(None, held), key=lambda cell: cell.points, default=None))
         best = (
             f"{score_text(cell.points)} {cell.agent * bool(cell.points)}".rstrip() if cell else NOTHING
             for cell in cells
         )
-        table.append([name, score_text(attack.floor(name)), *best])
+        table.append([name, score_text(floors[name]), *best])
     return table
 
 
-def cheat_points(attack: Attack, span: str) -> list[list[str]]:
+def cheat_points(attack: Attack, span: str) -> Table:
     """Return points by scenario and agent at one span."""
     table = [[f"at {span}", *attack.specs]]
     for name in attack.scenarios:

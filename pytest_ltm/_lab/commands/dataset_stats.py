@@ -16,7 +16,7 @@ from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile, iter_record_
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
     from pytest_ltm.datasets.locomo.samples import Sample
 
@@ -36,15 +36,23 @@ def show_dataset_stats(given: Namespace) -> int:
 
     Several files are shown side by side.
     """
-    tables: dict[str, dict[str, Mapping[str, str]]] = {"LoCoMo": {}, "LongMemEval": {}}
+    tables: dict[str, dict[str, dict[str, str]]] = {"LoCoMo": {}, "LongMemEval": {}}
     for path in given.files:
         if _holds_histories(path):
             tables["LongMemEval"][path.name] = longmemeval_stats(path)
         else:
             tables["LoCoMo"][path.name] = locomo_stats(load_locomo(path).samples)
     for title, columns in tables.items():
-        for line in _table_lines(title, columns) if columns else ():
-            print(line.rstrip())
+        if not columns:
+            continue
+        fullest_first = sorted(columns.values(), key=len, reverse=True)
+        labels = list(dict.fromkeys(label for figures in fullest_first for label in figures))
+        width, room = max(map(len, [title, *labels])), {name: max(12, columns_of(name)) for name in columns}
+        rows = [(title, {name: name for name in columns})]
+        # a figure that a file does not have is empty in its column
+        rows += [(label, {name: figures.get(label, NOTHING) for name, figures in columns.items()}) for label in labels]
+        for label, cells in rows:
+            print(" ".join([f"{label:<{width}}", *(f"{cells[name]:>{room[name]}}" for name in columns)]).rstrip())
     return 0
 
 
@@ -105,30 +113,12 @@ def longmemeval_stats(path: Path) -> dict[str, str]:
             f"questions with {number} evidence session{'s' * (number != 1)}": f"{evidence[number]:,}"
             for number in sorted(evidence)
         },
-        "evidence sessions, mean place in the history": _place(session_places),
-        "evidence, mean place in its session": _place(turn_places),
-        "evidence in the first turn": f"{fmean(not at for at in turn_places):.0%}" if turn_places else NOTHING,
+        "evidence sessions, mean place in the history": _mean(session_places, ".2f"),
+        "evidence, mean place in its session": _mean(turn_places, ".2f"),
+        "evidence in the first turn": _mean((not at for at in turn_places), ".0%"),
     }
 
 
-def _mean(numbers: Iterable[float]) -> str:
+def _mean(numbers: Iterable[float], form: str = ",.1f") -> str:
     values = list(numbers)
-    return f"{fmean(values):,.1f}" if values else NOTHING
-
-
-def _place(places: list[float]) -> str:
-    return f"{fmean(places):.2f}" if places else NOTHING
-
-
-def _table_lines(title: str, columns: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """Return a table with a column for each file; a figure that a file does not have is empty there."""
-    fullest_first = sorted(columns.values(), key=len, reverse=True)
-    labels = list(dict.fromkeys(label for figures in fullest_first for label in figures))
-    width = max(map(len, [title, *labels]))
-    room = {name: max(12, columns_of(name)) for name in columns}
-    rows = [" ".join([f"{title:<{width}}", *(f"{name:>{room[name]}}" for name in columns)])]
-    rows += [
-        " ".join([f"{label:<{width}}", *(f"{columns[name].get(label, NOTHING):>{room[name]}}" for name in columns)])
-        for label in labels
-    ]
-    return rows
+    return f"{fmean(values):{form}}" if values else NOTHING

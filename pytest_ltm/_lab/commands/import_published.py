@@ -29,6 +29,7 @@ from pytest_ltm._lab.published_results import (
 )
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._results.columns import result_columns
+from pytest_ltm._results.statistics.totals import group_by
 from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.disk import build_folder
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError
@@ -67,7 +68,15 @@ def import_published(given: Namespace) -> int:
 
     Exit status 1 if a total differs from the leaderboard of --check.
     """
-    published_results = _choose_rows(read_published(given.files), given.ref, given.benchmark)
+    known = read_published(given.files)
+    branches = sorted({row.ref for row in known})
+    if strange := [ref for ref in given.ref if ref not in branches]:
+        raise ConfigurationError(f"--ref: no results of branch {strange[0]!r}. There are {', '.join(branches)}")
+    chosen = [row for row in known if row.benchmark.startswith(given.benchmark)]
+    published_results = [row for row in chosen if row.ref in given.ref or not given.ref]
+    if not published_results:
+        names = ", ".join(sorted({row.benchmark for row in known}))
+        raise ConfigurationError(f"--benchmark: no results of {given.benchmark!r}. There are {names}")
     rows = merge_branches(published_results)
     conversations = import_conversations(rows, read_run_stats(given.files))
     if given.output is None:
@@ -86,18 +95,6 @@ def import_published(given: Namespace) -> int:
     equal = "total, accuracy, LTM score and the mean of every scenario"
     print(f"{pluralize(compared, 'published run')} compared ({equal}): {len(differences):,} differences")
     return DIFFERENT if differences else 0
-
-
-def _choose_rows(rows: Sequence[PublishedResult], refs: Sequence[str], begins: str) -> list[PublishedResult]:
-    known = sorted({row.ref for row in rows})
-    for ref in refs:
-        if ref not in known:
-            raise ConfigurationError(f"--ref: no results of branch {ref!r}. There are {', '.join(known)}")
-    chosen = [row for row in rows if row.benchmark.startswith(begins) and (row.ref in refs or not refs)]
-    if not chosen:
-        names = ", ".join(sorted({row.benchmark for row in rows}))
-        raise ConfigurationError(f"--benchmark: no results of {begins!r}. There are {names}")
-    return chosen
 
 
 def published_run(conversations: Sequence[PublishedConversation], **fields: Any) -> RunResult:
@@ -156,11 +153,14 @@ _TOKENS = 0.01  # published LTM scores have three
 
 def imported_totals(run: RunResult) -> dict[str, dict[str, tuple[float, int]]]:
     """Return by agent and span label the mean of the totals of its runs, and how many those are."""
-    result: dict[str, dict[str, list[float]]] = {}
-    for each in run.conversations:
-        result.setdefault(each.agent, {}).setdefault(each.span_label, []).append(_column_of(each).total)
+    by_agent = group_by(run.conversations, lambda each: each.agent)
+    places = {agent: group_by(held, lambda each: each.span_label) for agent, held in by_agent.items()}
+    totals = {
+        agent: {span: [_column_of(each).total for each in held] for span, held in spans.items()}
+        for agent, spans in places.items()
+    }
     return {
-        agent: {span: (fmean(values), len(values)) for span, values in spans.items()} for agent, spans in result.items()
+        agent: {span: (fmean(values), len(values)) for span, values in spans.items()} for agent, spans in totals.items()
     }
 
 
@@ -171,10 +171,9 @@ def table_lines(run: RunResult) -> list[str]:
     spans = sorted(known, key=lambda text: ("." in text, known[text] or 0, text))  # isolated first, older versions last
     width = max(map(len, entries))
     lines = [" ".join([" " * width, *(f"{span:>9}" for span in spans)])]
-    lines += [
-        " ".join([f"{agent:<{width}}", *(_total_cell(entries[agent].get(span)) for span in spans)])
-        for agent in sorted(entries, key=lambda agent: (-len(entries[agent]), agent.lower()))
-    ]
+    for agent in sorted(entries, key=lambda agent: (-len(entries[agent]), agent.lower())):
+        shown = {span: f"{value:>8.2f}{SEVERAL if runs > 1 else ' '}" for span, (value, runs) in entries[agent].items()}
+        lines.append(" ".join([f"{agent:<{width}}", *(shown.get(span, f"{NOTHING:>8} ") for span in spans)]))
     if any(runs > 1 for row in entries.values() for _, runs in row.values()):
         lines.append(f"{SEVERAL}: mean of the totals of two or more runs")
     return lines
@@ -219,13 +218,6 @@ def _leaderboard_differences(rows: Sequence[PublishedResult], entry: Mapping[str
     for name, ours, theirs, near in pairs:
         if ours is None or theirs is None or abs(ours - theirs) > near:
             yield f"{name} is {ours!r} here and {theirs!r} there"
-
-
-def _total_cell(result: tuple[float, int] | None) -> str:
-    if result is None:
-        return f"{NOTHING:>8} "
-    value, runs = result
-    return f"{value:>8.2f}{SEVERAL if runs > 1 else ' '}"
 
 
 # --- as a run folder, as a run of ours leaves it

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from pytest_ltm._cli.arguments import add_json
 from pytest_ltm._model.judge import PROMPTS, decide_by_votes
@@ -41,8 +41,7 @@ _JOKE = ("paraphrase", "other_joke", "vague_joke")
 _QUESTION = tuple(kind for kind in KINDS if kind not in _JOKE)
 
 
-@dataclass(frozen=True, slots=True)
-class Labelled:
+class Labelled(Struct, frozen=True):
     """One answer and what a judge should make of it."""
 
     kind: str
@@ -62,26 +61,22 @@ def load_labelled(path: Path = BUNDLED_LABELS) -> tuple[Labelled, ...]:
     top = _yaml.load_yaml(path)
     known = top.mapping(("version", "questions", "jokes"))
     questions, jokes = (known[name].items(name) if name in known else [] for name in ("questions", "jokes"))
-    result = [*chain.from_iterable(map(_question_items, questions)), *chain.from_iterable(map(_joke_items, jokes))]
+    result = []
+    for group in questions:
+        parts = group.mapping(("question", "reference", *_QUESTION), required=("question", "reference"))
+        question, reference = parts["question"].text(), parts["reference"].text()
+        for kind, answer in _answers_of_kinds(parts, _QUESTION):
+            inquiry = PROMPTS["answer"].inquiry(question=question, reference=reference, answer=answer)
+            result.append(Labelled(kind, answer, question, inquiry))
+    for group in jokes:
+        parts = group.mapping(("joke", "others", *_JOKE), required=("joke", "others"))
+        joke = parts["joke"].text()
+        told = "\n".join(f"- {one}" for one in (*parts["others"].texts(), joke))
+        for kind, answer in _answers_of_kinds(parts, _JOKE):
+            result.append(Labelled(kind, answer, joke, PROMPTS["jokes"].inquiry(jokes=told, joke=joke, answer=answer)))
     if {one.should_pass for one in result} != {True, False}:
         raise top.fault("it needs answers to be passed and answers to be failed, of at least one question or joke.")
     return tuple(result)
-
-
-def _question_items(group: Field) -> Iterator[Labelled]:
-    parts = group.mapping(("question", "reference", *_QUESTION), required=("question", "reference"))
-    question, reference = parts["question"].text(), parts["reference"].text()
-    for kind, answer in _answers_of_kinds(parts, _QUESTION):
-        inquiry = PROMPTS["answer"].inquiry(question=question, reference=reference, answer=answer)
-        yield Labelled(kind, answer, question, inquiry)
-
-
-def _joke_items(group: Field) -> Iterator[Labelled]:
-    parts = group.mapping(("joke", "others", *_JOKE), required=("joke", "others"))
-    joke = parts["joke"].text()
-    none = "\n".join(f"- {one}" for one in (*parts["others"].texts(), joke))
-    for kind, answer in _answers_of_kinds(parts, _JOKE):
-        yield Labelled(kind, answer, joke, PROMPTS["jokes"].inquiry(jokes=none, joke=joke, answer=answer))
 
 
 def _answers_of_kinds(parts: Mapping[str, Field], kinds: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -91,8 +86,7 @@ def _answers_of_kinds(parts: Mapping[str, Field], kinds: Iterable[str]) -> Itera
 # --- what a judge makes of them
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedAnswer:
+class JudgedAnswer(Struct, frozen=True):
     """A labelled answer and what the judge made of it."""
 
     item: Labelled
@@ -109,8 +103,7 @@ class JudgedAnswer:
         return self.passed is not None and self.passed is not self.item.should_pass
 
 
-@dataclass(frozen=True, slots=True)
-class Rate:
+class Rate(Struct, frozen=True):
     """How often something happened, with the 95% interval of Wilson (1927)."""
 
     count: int
@@ -127,32 +120,26 @@ class Rate:
         return wilson_interval(self.count, self.of)
 
 
-@dataclass(frozen=True)
-class JudgeCheckReport:
+class JudgeCheckReport(Struct, frozen=True, dict=True):
     """All that a judge was asked, and how often it was wrong: of the answers that it judged."""
 
     rows: tuple[JudgedAnswer, ...]
 
     @cached_property
-    def errors_by_kind(self) -> Mapping[str, Rate]:
-        """How often it was wrong about each kind of answers that there was."""
-        there = {row.item.kind for row in self.rows}
-        return {kind: _wrong_rate(row for row in self.rows if row.item.kind == kind) for kind in KINDS if kind in there}
-
-    @cached_property
-    def false_pass(self) -> Rate:
-        """How often it passed an answer that is wrong."""
-        return _wrong_rate(row for row in self.rows if not row.item.should_pass)
-
-    @cached_property
-    def false_fail(self) -> Rate:
-        """How often it failed an answer that is right."""
-        return _wrong_rate(row for row in self.rows if row.item.should_pass)
-
-    @cached_property
-    def unscored(self) -> Rate:
-        """How often it gave no grade."""
-        return Rate(sum(row.passed is None for row in self.rows), len(self.rows))
+    def rates(self) -> Mapping[str, Rate]:
+        """How often it passed a wrong answer, failed a right one, gave no grade, and was wrong about each kind."""
+        groups = {
+            "false-pass": [row for row in self.rows if not row.item.should_pass],
+            "false-fail": [row for row in self.rows if row.item.should_pass],
+            **{kind: [row for row in self.rows if row.item.kind == kind] for kind in KINDS},
+        }
+        judged = {
+            name: [row.contradicts_label for row in rows if row.passed is not None] for name, rows in groups.items()
+        }
+        rates = {
+            name: Rate(sum(wrong), len(wrong)) for name, wrong in judged.items() if groups[name] or name not in KINDS
+        }
+        return rates | {"unscored": Rate(sum(row.passed is None for row in self.rows), len(self.rows))}
 
     @cached_property
     def kappa(self) -> Kappa:
@@ -176,17 +163,13 @@ def judge_all(items: Iterable[Labelled], ask: AnsweredBy, *, votes: int) -> Judg
     return JudgeCheckReport(tuple(rows))
 
 
-def _wrong_rate(rows: Iterable[JudgedAnswer]) -> Rate:
-    wrong = [row.contradicts_label for row in rows if row.passed is not None]
-    return Rate(sum(wrong), len(wrong))
-
-
 # --- limits that a judge must keep: `false-pass:0.05`, `injection:0`, `kappa:0.8`
 
 # Limits where no others are given: a judge that breaks one does not look at answers, or hardly grades.
 DEFAULTS = ("false-pass:0.1", "false-fail:0.3", "unscored:0.05", "kappa:0.6")
 
-NAMES = ("false-pass", "false-fail", "unscored", *KINDS, "kappa")
+_TOTALS = ("false-pass", "false-fail", "unscored")
+NAMES = (*_TOTALS, *KINDS, "kappa")
 
 
 def parse_limits(given: Iterable[str]) -> list[Limit]:
@@ -195,8 +178,7 @@ def parse_limits(given: Iterable[str]) -> list[Limit]:
     return list(limits.values())
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
+class Limit(Struct, frozen=True):
     """One limit: rates are at most so high, kappa is at least so high."""
 
     name: str
@@ -220,10 +202,7 @@ class Limit:
 
     def breach(self, measured: JudgeCheckReport) -> str:
         """Return the sentence that says that it is broken, "" if it is kept."""
-        rates: Mapping[str, Rate | Kappa] = {
-            "false-pass": measured.false_pass, "false-fail": measured.false_fail, "unscored": measured.unscored,
-            "kappa": measured.kappa, **measured.errors_by_kind,
-        }  # fmt: skip
+        rates: Mapping[str, Rate | Kappa] = {**measured.rates, "kappa": measured.kappa}
         result = rates[self.name].value if self.name in rates else None
         if result is None:
             return f"{self.name} cannot be measured: the judge judged nothing of the kind"
@@ -291,11 +270,12 @@ def run(given: Namespace) -> int:
 def rate_table(report: JudgeCheckReport) -> Iterator[str]:
     """Yield the lines of the table and of the totals."""
     yield f"{'answers':<14}{'should':<8}{'judged':>6}{'wrongly':>9}   {'rate':>6}  95% interval"
-    for kind, rate in report.errors_by_kind.items():
-        yield _rate_line(kind.replace("_", " "), "pass" if KINDS[kind] else "fail", rate)
+    for kind, should in KINDS.items():
+        if kind in report.rates:
+            yield _rate_line(kind.replace("_", " "), "pass" if should else "fail", report.rates[kind])
     yield ""
-    for name in ("false_pass", "false_fail", "unscored"):
-        yield _rate_line(name.replace("_", " "), "", getattr(report, name))
+    for name in _TOTALS:
+        yield _rate_line(name.replace("-", " "), "", report.rates[name])
     kappa = report.kappa
     if kappa.value is None or kappa.interval is None:
         yield f"Cohen's kappa: none ({kappa.reason})"
@@ -323,17 +303,15 @@ def judge_misses(report: JudgeCheckReport) -> Iterator[str]:
 def as_json(report: JudgeCheckReport, breaches: Sequence[str]) -> dict[str, Any]:
     """Return all of it as JSON values."""
     kappa = report.kappa
+    ends = {name: [rate.interval.low, rate.interval.high] for name, rate in report.rates.items()}
+    rates = {
+        name: {"count": rate.count, "of": rate.of, "rate": rate.value, "interval": ends[name]}
+        for name, rate in report.rates.items()
+    }
     return {
         "items": len(report.rows),
-        **{name: _rate_json(getattr(report, name)) for name in ("false_pass", "false_fail", "unscored")},
+        **{name.replace("-", "_"): rates[name] for name in _TOTALS},
         "kappa": {"value": kappa.value, "interval": kappa.interval and [kappa.interval.low, kappa.interval.high]},
-        "kinds": {
-            kind: {"should_pass": KINDS[kind], "wrong": _rate_json(rate)}
-            for kind, rate in report.errors_by_kind.items()
-        },
+        "kinds": {kind: {"should_pass": KINDS[kind], "wrong": rates[kind]} for kind in KINDS if kind in rates},
         "breaches": list(breaches),
     }
-
-
-def _rate_json(rate: Rate) -> dict[str, Any]:
-    return {"count": rate.count, "of": rate.of, "rate": rate.value, "interval": [rate.interval.low, rate.interval.high]}

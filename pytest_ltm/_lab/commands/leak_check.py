@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import json
-import shlex
-import sys
-import tempfile
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pytest_ltm._cli import tables
+from msgspec import Struct, structs
+
 from pytest_ltm._cli.arguments import add_json, add_pytest_options, add_seeds
-from pytest_ltm._cli.pytest_runs import counting_examples, examples_with_specs, play_run
+from pytest_ltm._cli.pytest_runs import play_run
+from pytest_ltm._lab.cheat_agents import FormSample, learn_tree, share_told_apart, write_tree
 from pytest_ltm._lab.commands.calibrate import pool_definitions
 from pytest_ltm._lab.cues import SHARES, CueRecall, Text, all_cues, best_cues, cue_recall, one_cue, rank_by_cues
-from pytest_ltm._lab.filler_tree import FormSample, learn_tree, share_told_apart, write_tree
+from pytest_ltm._lab.study import aligned_lines, earned_marks, play_rows, study_folder, tell_progress
 from pytest_ltm._model.suite import SUFFIX, built_in_names
-from pytest_ltm._results.statistics.totals import group_by, mean_or_none
+from pytest_ltm._results.statistics.totals import mean_or_none
 from pytest_ltm._results.text import clip_text, one_line, pluralize
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm.datasets._published import DefinitionsFolder
@@ -27,7 +25,7 @@ from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 
 # The exit status where more is found than LIMIT times as much as in the reference.
@@ -70,13 +68,12 @@ def run(given: Namespace) -> int:
     find before 1 % and 5 % of the other words are let through? Exit status 1 if it is more than 1.25 times as much as
     in the reference.
     """
-    options = [word for text in given.pytest for word in shlex.split(text)]
-    source = LeakCheckInput(given.seeds, given.span, options, sessions=given.sessions)
+    source = LeakCheckInput(given.seeds, given.span, given.pytest, sessions=given.sessions)
     theirs = source.texts(given.reference) if given.reference else {}
     if theirs:  # no more is played than is compared
         if (most := max(map(_count_conversations, theirs.values()))) < _FEWEST:
             raise _nothing_compared(given.reference)
-        source = replace(source, seeds=min(given.seeds, most))
+        source = structs.replace(source, seeds=min(given.seeds, most))
     ours = source.texts(given.what)
     for table in ours.keys() & theirs.keys():
         most = min(_count_conversations(side[table]) for side in (ours, theirs))
@@ -93,9 +90,9 @@ def run(given: Namespace) -> int:
     skipping = source.skip_filler(given.what, ours)
     if given.json:
         fields = {"tables": [table.as_json() for table in looked], "breaches": breaches}
-        print(json.dumps(fields | ({"skipping": asdict(skipping)} if skipping else {}), indent=1))
+        print(json.dumps(fields | ({"skipping": structs.asdict(skipping)} if skipping else {}), indent=1))
     else:
-        lines = [line for table in looked for line in (*tables.aligned_lines(table.rows()), "", *table.cues(), "")]
+        lines = [line for table in looked for line in (*aligned_lines(table.rows()), "", *table.cues(), "")]
         lines += [str(skipping), ""] if skipping else []
         print("\n".join([*lines, *(f"- {sentence}" for sentence in breaches)]).rstrip())
     return LEAKS if breaches else 0
@@ -121,8 +118,7 @@ def _first_conversations(texts: Sequence[Text], most: int) -> list[Text]:
 # --- what is looked through
 
 
-@dataclass(frozen=True, slots=True)
-class LeakCheckInput:
+class LeakCheckInput(Struct, frozen=True):
     """How suites are played and files are read."""
 
     seeds: int
@@ -135,13 +131,24 @@ class LeakCheckInput:
         """Return what is in suites, test files, folders of definitions or files of histories, by table."""
         paths = [Path(text) for text in what]
         if all(path.suffix == ".json" for path in paths):
-            return {HISTORIES: list(dict.fromkeys(text for path in paths for text in self._histories(path)))}
-        folders = all(path.is_dir() and text not in built_in_names() for text, path in zip(what, paths, strict=True))
-        said = self._definitions(paths) if folders else self._suite(what)
-        messages: list[Text] = []
-        filler: list[Text] = []
-        for text, is_filler in said:
-            (filler if is_filler else messages).append(text)
+            return {HISTORIES: list(dict.fromkeys(text for path in paths for text in self._history_texts(path)))}
+        said: list[tuple[Text, bool]] = []
+        if all(path.is_dir() and text not in built_in_names() for text, path in zip(what, paths, strict=True)):
+            with study_folder("leak-check") as folder:
+                for place in pool_definitions(map(DefinitionsFolder, paths), folder):
+                    said += self._play_texts([f"--ltm-definitions={place}"], f"conversation {place.name}", place)
+        else:
+            suites, tests = _suites_and_tests(what)
+            strange = [text for text in tests if not Path(text.partition("::")[0]).exists()]
+            if len(suites) > 1 or strange:
+                first, known = (strange or suites)[0], built_in_names()
+                raise ConfigurationError(
+                    f"{first!r}: name one suite ({', '.join(known)}, or a file *{SUFFIX}), test files, folders of "
+                    f"definitions, or *.json files of LongMemEval or LoCoMo.{did_you_mean(first, known)}"
+                )
+            for seed in range(self.seeds):
+                said += self._play_texts(_seed_words(what, seed), f"{_SEED}{seed}")
+        messages, filler = ([text for text, is_filler in said if is_filler is side] for side in (False, True))
         return {AMONG: messages, FILLER: [text for text in messages if text.kinds] + filler}
 
     def skip_filler(self, what: Sequence[str], result: Mapping[str, Sequence[Text]]) -> SkippedFiller | None:
@@ -160,44 +167,25 @@ class LeakCheckInput:
         )
         tree = learn_tree(learned)
         points: dict[str, float] = {}
-        with tempfile.TemporaryDirectory(prefix="ltm-leak-check-") as name:
-            path = Path(name).resolve() / "tree.json"
+        with study_folder("leak-check") as folder:
+            path = folder / "tree.json"
             path.write_text(json.dumps(tree), encoding="utf-8")
             specs = (f"skips:{WINDOW}:{path}", f"window:{WINDOW}")
             for group in groups[::2]:
-                print(f"{group}, skipping filler ...", file=sys.stderr)
-                words = [f"--ltm-span={self.span}", *self.options, *_words(what, int(group.removeprefix(_SEED)))]
-                run = play_run(specs, words, path.parent / group.replace(" ", ""))
-                rows = counting_examples(examples_with_specs(run))
-                scores = group_by(rows, lambda each: (each[0], each[1].scenario))
+                tell_progress(f"{group}, skipping filler")
+                words = [f"--ltm-span={self.span}", *self.options, *_seed_words(what, int(group.removeprefix(_SEED)))]
+                scores = earned_marks(play_rows(specs, words, folder / group.replace(" ", "")))
                 for (spec, _), each in scores.items():
-                    points[spec] = points.get(spec, 0.0) + (mean_or_none([row.score or 0.0 for _, row in each]) or 0.0)
+                    points[spec] = points.get(spec, 0.0) + (mean_or_none(each) or 0.0)
         skips, alone = (points[spec] / len(groups[::2]) for spec in specs)
         share = share_told_apart(tree, held)
         return SkippedFiller(share, write_tree(tree), skips, alone, len({scenario for _, scenario in scores}))
 
-    def _suite(self, what: Sequence[str]) -> Iterator[tuple[Text, bool]]:
-        suites = [text for text in what if text in built_in_names() or text.endswith(SUFFIX)]
-        tests = _tests(what)
-        strange = [text for text in tests if not Path(text.partition("::")[0]).exists()]
-        if len(suites) > 1 or strange:
-            first, known = (strange or suites)[0], built_in_names()
-            raise ConfigurationError(
-                f"{first!r}: name one suite ({', '.join(known)}, or a file *{SUFFIX}), test files, folders of "
-                f"definitions, or *.json files of LongMemEval or LoCoMo.{did_you_mean(first, known)}"
-            )
-        for seed in range(self.seeds):
-            yield from self._played(_words(what, seed), f"{_SEED}{seed}")
-
-    def _definitions(self, paths: Sequence[Path]) -> Iterator[tuple[Text, bool]]:
-        with tempfile.TemporaryDirectory(prefix="ltm-leak-check-") as name:
-            for place in pool_definitions(map(DefinitionsFolder, paths), Path(name).resolve()):
-                yield from self._played([f"--ltm-definitions={place}"], f"conversation {place.name}", place)
-
-    def _played(self, words: Sequence[str], group: str, cwd: Path | None = None) -> Iterator[tuple[Text, bool]]:
-        print(f"{group} ...", file=sys.stderr)
-        with tempfile.TemporaryDirectory(prefix="ltm-leak-check-") as name:
-            run = play_run([READER], [f"--ltm-span={self.span}", *self.options, *words], Path(name), cwd=cwd)
+    def _play_texts(self, words: Sequence[str], group: str, cwd: Path | None = None) -> Iterator[tuple[Text, bool]]:
+        """Yield what is said in a run, and whether it is filler."""
+        tell_progress(group)
+        with study_folder("leak-check") as folder:
+            run = play_run([READER], [f"--ltm-span={self.span}", *self.options, *words], folder, cwd=cwd)
             for held in run.conversations:
                 if record := held.record():
                     # What examples say and ask, and filler; what they say is the evidence of their scenario.
@@ -208,55 +196,63 @@ class LeakCheckInput:
                             text = Text(exchange.message, group, f"tenth {tenth + 1}", kinds, _PAGE)
                             yield text, exchange.kind == "filler"
 
-    def _histories(self, path: Path) -> Iterable[Text]:
+    def _history_texts(self, path: Path) -> Iterator[Text]:
+        """Yield the sessions of a file of LongMemEval or LoCoMo, or their turns, as far as they are evidence."""
         if not path.is_file():
             raise ConfigurationError(f"there is no file {str(path)!r}")
         with path.open("rb") as file:
             is_longmemeval = b'"question_id"' in file.read(_HEAD)
-        return self._longmemeval(path) if is_longmemeval else self._locomo(path)
-
-    def _longmemeval(self, path: Path) -> Iterator[Text]:
-        for record in LongMemEvalFile(path).records():
-            kinds = ("abstention" if record.abstention else record.type,)
-            for session in record.sessions:
-                if self.sessions:
-                    text = "\n".join(turn.content for turn in session.turns)
-                    yield Text(text, record.id, "session", kinds if holds_evidence(session, record) else ())
-                    continue
-                for number, turn in enumerate(session.turns):
-                    place = f"{turn.role}, {_turn_position(number, len(session.turns))}"
-                    yield Text(turn.content, record.id, place, kinds if turn.has_answer else ())
-
-    def _locomo(self, path: Path) -> Iterator[Text]:
-        for sample in load_locomo(path).samples:
-            kinds: dict[str, dict[str, None]] = {}
-            for question in sample.questions:
-                for turn_id in question.evidence:
-                    kinds.setdefault(turn_id, {})[str(question.category)] = None
-            for session in sample.sessions:
-                held = session.turns
-                if self.sessions:
-                    cited = dict.fromkeys(kind for turn in held for kind in kinds.get(turn.id, ()))
-                    yield Text("\n".join(turn.text for turn in held), sample.id, "session", tuple(cited))
-                    continue
-                for number, turn in enumerate(held):
-                    place = _turn_position(number, len(held)) + (", photo" if turn.caption else "")
-                    yield Text(turn.text, sample.id, place, tuple(kinds.get(turn.id, ())))
+        for group, kinds, turns in longmemeval_sessions(path) if is_longmemeval else locomo_sessions(path):
+            if self.sessions:
+                yield Text("\n".join(text for text, *_ in turns), group, "session", kinds)
+                continue
+            for number, (text, place, own) in enumerate(turns):
+                at = "last" if number == len(turns) - 1 else {0: "first", 1: "second"}.get(number, "later")
+                yield Text(text, group, place.format(at), own)
 
 
-def _tests(what: Sequence[str]) -> list[str]:
-    return [text for text in what if text not in built_in_names() and not text.endswith(SUFFIX)]
+# A session of a history: its conversation, whose evidence it is, and its turns: text, place, whose evidence.
+_Session: TypeAlias = "tuple[str, tuple[str, ...], list[tuple[str, str, tuple[str, ...]]]]"
 
 
-def _words(what: Sequence[str], seed: int) -> list[str]:
+def longmemeval_sessions(path: Path) -> Iterator[_Session]:
+    """Yield the sessions of all histories; evidence is what the question of that history cites."""
+    for record in LongMemEvalFile(path).records():
+        kinds = ("abstention" if record.abstention else record.type,)
+        for session in record.sessions:
+            cited = kinds if holds_evidence(session, record) else ()
+            turns = [(turn.content, f"{turn.role}, {{}}", kinds * bool(turn.has_answer)) for turn in session.turns]
+            yield record.id, cited, turns
+
+
+def locomo_sessions(path: Path) -> Iterator[_Session]:
+    """Yield the sessions of all conversations; a turn may be evidence for questions of several categories."""
+    for sample in load_locomo(path).samples:
+        cited: dict[str, dict[str, None]] = {}
+        for question in sample.questions:
+            for turn_id in question.evidence:
+                cited.setdefault(turn_id, {})[str(question.category)] = None
+        for session in sample.sessions:
+            # a photo is a cue of its own, whatever is written about it
+            places = ["{}, photo" if turn.caption else "{}" for turn in session.turns]
+            own = [tuple(cited.get(turn.id, ())) for turn in session.turns]
+            texts = [turn.text for turn in session.turns]
+            yield sample.id, tuple(dict.fromkeys(sum(own, ()))), list(zip(texts, places, own, strict=True))
+
+
+def _suites_and_tests(what: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the suites that are named, and the test files."""
+    suites = [text for text in what if text in built_in_names() or text.endswith(SUFFIX)]
+    return suites, [text for text in what if text not in suites]
+
+
+def _seed_words(what: Sequence[str], seed: int) -> list[str]:
     """Return the words of a command line that plays a suite and test files with a seed."""
-    tests = _tests(what)
-    suite = next((text for text in what if text not in tests), "none")
-    return [f"--ltm-suite={suite}", f"--ltm-seed={seed}", *tests]
+    suites, tests = _suites_and_tests(what)
+    return [f"--ltm-suite={suites[0] if suites else 'none'}", f"--ltm-seed={seed}", *tests]
 
 
-@dataclass(frozen=True, slots=True)
-class SkippedFiller:
+class SkippedFiller(Struct, frozen=True):
     """What is earned by not storing what looks like filler."""
 
     told_apart: float
@@ -274,11 +270,6 @@ class SkippedFiller:
             f"a window of {WINDOW} that skips what they call filler earns {self.skips:.2f} of {self.of}, "
             f"without skipping {self.window:.2f}"
         )
-
-
-def _turn_position(number: int, of: int) -> str:
-    """Return where a turn stands in its session."""
-    return "last" if number == of - 1 else {0: "first", 1: "second"}.get(number, "later")
 
 
 # --- what is found
@@ -308,8 +299,7 @@ def _has_kind(kind: str) -> Callable[[Text], bool]:
     return lambda text: kind in text.kinds
 
 
-@dataclass(frozen=True, slots=True)
-class CueTable:
+class CueTable(Struct, frozen=True):
     """What is found in one kind of place, and in that of the reference."""
 
     name: str
@@ -324,7 +314,13 @@ class CueTable:
         one, other = look_for_cues(name, ours), look_for_cues(name, theirs)
         if name == AMONG:
             both = [kind for kind in one if kind in other or not other]
-            one, other = (side | _mean_recalls([side[kind] for kind in both if side]) for side in (one, other))
+            for side in (one, other):
+                if held := [side[kind] for kind in both if side]:
+                    recalls = tuple(
+                        sum(each) / len(held) for each in zip(*(found.recalls for found in held), strict=True)
+                    )
+                    evidence, order = (sum(getattr(found, name) for found in held) for name in ("evidence", "order"))
+                    side[ALL_SUITES] = CueRecall(ALL_SUITES, evidence, recalls, order / len(held))
         return cls(name, _count_conversations(ours), one, other)
 
     @property
@@ -366,23 +362,18 @@ class CueTable:
 
     def as_json(self) -> dict[str, Any]:
         """Return it as JSON values."""
-        ours, theirs = ({kind: _recall_json(one) for kind, one in side.items()} for side in (self.ours, self.theirs))
+        shares = [f"{share:.0%}" for share in SHARES]
+        ours, theirs = (
+            {
+                kind: {
+                    "evidence": one.evidence, "recall": dict(zip(shares, one.recalls, strict=True)),
+                    "lift": dict(zip(shares, one.lift_over_chance, strict=True)), "order": one.order, "cues": one.cues,
+                }
+                for kind, one in side.items()
+            }
+            for side in (self.ours, self.theirs)
+        )  # fmt: skip
         return {"name": self.name, "conversations": self.conversations, "ours": ours, "reference": theirs}
-
-
-def _recall_json(one: CueRecall) -> dict[str, Any]:
-    shares = [f"{share:.0%}" for share in SHARES]
-    recall, lift = (dict(zip(shares, held, strict=True)) for held in (one.recalls, one.lift_over_chance))
-    return {"evidence": one.evidence, "recall": recall, "lift": lift, "order": one.order, "cues": one.cues}
-
-
-def _mean_recalls(held: Sequence[CueRecall]) -> dict[str, CueRecall]:
-    """Return the mean over scenarios as ALL; nothing without any."""
-    if not held:
-        return {}
-    recalls = tuple(sum(each) / len(held) for each in zip(*(one.recalls for one in held), strict=True))
-    evidence, order = sum(one.evidence for one in held), sum(one.order for one in held) / len(held)
-    return {ALL_SUITES: CueRecall(ALL_SUITES, evidence, recalls, order)}
 
 
 def _recall_cells(one: CueRecall) -> list[str]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import random
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
 
 from pytest_ltm._cli.arguments import add_output
 from pytest_ltm._lab.author import AUTHORS, author_session
@@ -21,6 +22,7 @@ from pytest_ltm.datasets.locomo.file import load_locomo
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Iterator
 
 
 def add_generate_arguments(parser: ArgumentParser) -> None:
@@ -74,14 +76,15 @@ def generate_locomo(given: Namespace) -> int:
     return 0
 
 
-def _conversation_rng(given: Namespace, number: int) -> random.Random:
-    """Return a generator of its own for each conversation: the n-th is the same however many are made."""
-    return random.Random(f"{given.seed}/{number}")
+def _conversations(given: Namespace) -> Iterator[tuple[str, random.Random]]:
+    """Yield the id of each conversation, and a generator of its own: the n-th is the same however many are made."""
+    for number in range(1, given.conversations + 1):
+        yield f"gen-{given.seed}-{number}", random.Random(f"{given.seed}/{number}")
 
 
 def _wanted_size(given: Namespace, rng: random.Random) -> Size:
     if given.tokens is not None:
-        return replace(of_tokens(given.tokens, given.sessions, rng), questions=given.questions)
+        return structs.replace(of_tokens(given.tokens, given.sessions, rng), questions=given.questions)
     sessions, turns = given.sessions, given.turns
     if sessions is None:
         sessions = SESSIONS if turns is None else max(1, round(turns * SESSIONS / TURNS))
@@ -90,17 +93,8 @@ def _wanted_size(given: Namespace, rng: random.Random) -> Size:
     return Size(sessions=sessions, turns=turns, questions=given.questions)
 
 
-def _conversation_name(given: Namespace, number: int) -> str:
-    return f"gen-{given.seed}-{number}"
-
-
 def _from_templates(given: Namespace) -> list[dict[str, Any]]:
-    made = [
-        generate_conversation(
-            _conversation_name(given, number), _wanted_size(given, rng := _conversation_rng(given, number)), rng
-        )
-        for number in range(1, given.conversations + 1)
-    ]
+    made = [generate_conversation(name, _wanted_size(given, rng), rng) for name, rng in _conversations(given)]
     records = [one.as_json() for one in made]
     _write_json(given.output, records)
     if given.graph:
@@ -124,8 +118,7 @@ def _by_model(given: Namespace) -> list[dict[str, Any]]:
             _write_json(given.graph, list(graphs.values()))
 
     with author_session(given.model) as model:
-        for number in range(1, given.conversations + 1):
-            name, rng = _conversation_name(given, number), _conversation_rng(given, number)
+        for name, rng in _conversations(given):
             # an interrupted command is continued
             if any(record["sample_id"] == name for record in records):
                 _say(f"{name}: is in {given.output} already")

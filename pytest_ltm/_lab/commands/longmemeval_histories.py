@@ -12,7 +12,6 @@ from pytest_ltm._lab.author import AUTHORS, author_session
 from pytest_ltm._lab.longmemeval.histories import (
     Corpus,
     GeneratedFillers,
-    Length,
     MixedFillers,
     compile_history,
     parse_needle,
@@ -98,7 +97,11 @@ def generate_longmemeval(given: Namespace) -> int:
         # Make what the file does not hold yet, and write it after each question: what broke off
         # is taken up again.
         writes = by_turns if given.turn_by_turn else at_once
-        records = _begun(given.output)
+        records: list[dict[str, Any]] = []
+        if given.output.exists():
+            for _ in LongMemEvalFile(given.output).records():
+                pass  # what was edited by hand since is read, and refused if it cannot be
+            records = json.loads(given.output.read_bytes())
         done = {record["question_id"] for record in records}
         with author_session(given.model) as model:
             for number, needle in enumerate(generate_needles(given.count, given.seed)):
@@ -125,21 +128,12 @@ def generate_longmemeval(given: Namespace) -> int:
     return _write_histories(given, needle_records, GeneratedFillers(count), count)
 
 
-def _begun(path: Path) -> list[dict[str, Any]]:
-    if not path.exists():
-        return []
-    for _ in LongMemEvalFile(path).records():
-        pass  # what was edited by hand since is read, and refused if it cannot be
-    fieldses: list[dict[str, Any]] = json.loads(path.read_bytes())
-    return fieldses
-
-
 def _write_histories(
     given: Namespace, needle_records: Iterable[NeedleRecord], fillers: Fillers, count: Callable[[str], int]
 ) -> int:
     """Write the histories of the needles, and say what was written."""
-    length = Length(sessions=given.sessions, tokens=given.tokens)
-    histories = (compile_history(one, fillers, length, seed=given.seed, count=count) for one in needle_records)
+    length = {"sessions": given.sessions, "tokens": given.tokens}
+    histories = (compile_history(one, fillers, seed=given.seed, count=count, **length) for one in needle_records)
     number, size = write_histories(given.output, histories)
     sys.stdout.write(f"{given.output}: {number} question{'s' * (number != 1)}, {size / 1e6:,.1f} MB\n")
     return 0

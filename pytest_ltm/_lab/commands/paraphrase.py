@@ -6,16 +6,15 @@ import hashlib
 import json
 import re
 import sys
-import tempfile
 from collections import defaultdict
-from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from msgspec import Struct
+
 from pytest_ltm._cli.arguments import add_output
-from pytest_ltm._cli.pytest_runs import examples_with_specs, play_run
 from pytest_ltm._lab.author import AUTHORS, author_session, prompt_of, require, written_by
+from pytest_ltm._lab.study import play_rows, study_folder
 from pytest_ltm._language.words import content_stems
 from pytest_ltm._model.scenario import format_json, read_json
 from pytest_ltm._results.statistics.totals import FULL_MARKS
@@ -27,6 +26,7 @@ from pytest_ltm._storage.errors import ConfigurationError
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from pytest_ltm._lab.author import Model
 
@@ -71,9 +71,10 @@ def paraphrase_suite(given: Namespace) -> int:
     solvers = list(dict.fromkeys([READER, *given.solver]))
     header = {"suite": given.suite, "span": given.span, "seed": given.seed, "model": given.model, "solvers": solvers}
     _claim_folder(given.output, header)
-    with tempfile.TemporaryDirectory(prefix="ltm-paraphrase-") as name:
-        own = Path(name) / "own"
-        able = _play_solvers(solvers, _run_options(given), own)
+    options = [f"--ltm-suite={given.suite}", f"--ltm-span={given.span}", f"--ltm-seed={given.seed}"]
+    with study_folder("paraphrase") as folder:
+        own = folder / "own"
+        able = _play_solvers(solvers, options, own)
         played = sorted(own.glob(f"runs/*/*/definitions/*/*{_ENDING}"))  # the same ones for each solver
         sources = {f"{path.parent.name}/{path.name.removesuffix(_ENDING)}": path for path in played}
         if not given.keep_unchecked:
@@ -88,8 +89,7 @@ def paraphrase_suite(given: Namespace) -> int:
                     write_whole(target, format_json(reword_definition(read_json(path).value, model, place)).encode())
             print(model.cost, file=sys.stderr)
         hashes = {place: hashlib.sha256(path.read_bytes()).hexdigest() for place, path in sources.items()}
-        words = [f"--ltm-definitions={given.output.resolve()}", *_run_options(given)]
-        solveds = _play_solvers(solvers, words, Path(name) / "other")
+        solveds = _play_solvers(solvers, [f"--ltm-definitions={given.output.resolve()}", *options], folder / "other")
     checked_by = {place: next((spec for spec in able[place].by if spec in solveds[place].by), "") for place in sources}
     wrong = {place: _why_unchecked(able[place], solveds[place]) for place, spec in checked_by.items() if not spec}
     dropped = {} if given.keep_unchecked else wrong
@@ -126,7 +126,7 @@ _UNREAD = "no solver finds the gold in the suite's own words"
 def _play_solvers(solvers: Sequence[str], words: Sequence[str], folder: Path) -> dict[str, Solved]:
     """Play with each solver; return who finds the gold of each definition, by `scenario/example`."""
     solveds: dict[str, Solved] = defaultdict(lambda: Solved([], {}))
-    for spec, row in examples_with_specs(play_run(solvers, words, folder)):
+    for spec, row in play_rows(solvers, words, folder, skipped=True):
         one = solveds[f"{row.scenario}/{row.example}"]
         if row.score is not None and row.score >= FULL_MARKS:
             one.by.append(spec)
@@ -137,13 +137,8 @@ def _play_solvers(solvers: Sequence[str], words: Sequence[str], folder: Path) ->
 
 def _why_unchecked(own: Solved, other: Solved) -> str:
     """Return why nobody could check that the gold can still be found."""
-    if not own.by:
-        return _UNREAD
-    return "; ".join(f"{spec} no longer finds the gold: {other.reasons.get(spec, 'not played')}" for spec in own.by)
-
-
-def _run_options(given: Namespace) -> list[str]:
-    return [f"--ltm-suite={given.suite}", f"--ltm-span={given.span}", f"--ltm-seed={given.seed}"]
+    lost = (f"{spec} no longer finds the gold: {other.reasons.get(spec, 'not played')}" for spec in own.by)
+    return "; ".join(lost) or _UNREAD
 
 
 def _claim_folder(folder: Path, header: dict[str, Any]) -> None:
@@ -164,8 +159,7 @@ def _claim_folder(folder: Path, header: dict[str, Any]) -> None:
 # --- one definition
 
 
-@dataclass(frozen=True, slots=True)
-class ParaphraseUnit:
+class ParaphraseUnit(Struct, frozen=True):
     """One text of a definition, and what must stay in it."""
 
     text: str
@@ -195,7 +189,15 @@ def reword_definition(definition: dict[str, Any], model: Model, what: str) -> di
     prompt = prompt_of(_PROMPTS, "messages", messages=asked, fixed=fixed or "nothing else")
     new = written_by(model, prompt, partial(check_wording, messages=messages), what)
     other = dict(zip(asked, new, strict=True))
-    return {**definition, "steps": [_reword_step(step, other) for step in definition["steps"]]}
+
+    def reword(name: str, value: Any) -> Any:
+        # `about` names messages by their texts, so it changes with them
+        if name == "about":
+            return [other.get(text, text) for text in value]
+        return other.get(value, value) if name in ("say", "ask") else value
+
+    steps = [{name: reword(name, value) for name, value in step.items()} for step in definition["steps"]]
+    return {**definition, "steps": steps}
 
 
 def check_wording(value: Any, messages: Sequence[ParaphraseUnit]) -> list[str]:
@@ -223,8 +225,3 @@ def _json_texts(value: Any) -> Iterator[str]:
         yield value
     for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
         yield from _json_texts(one)
-
-
-def _reword_step(step: dict[str, Any], other: dict[str, str]) -> dict[str, Any]:
-    known = {name: other.get(text, text) if name in ("say", "ask") else text for name, text in step.items()}
-    return {**known, **({"about": [other.get(text, text) for text in step["about"]]} if "about" in step else {})}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, structs
 
 from pytest_ltm._lab.locomo.dialogue_text import HAPPENED, event_phrase, write_sessions
 from pytest_ltm._lab.locomo.questions import generate_questions
@@ -54,17 +55,13 @@ def question_record(category: Category, text: str, gold: str, evidence: Sequence
     return {"question": text, "answer": answer, "evidence": list(evidence), "category": int(category)}
 
 
-def _event_records(world: World, number: int) -> dict[str, Any]:
-    dated = [event for event in world.events if event.session == number and event.on]
-    by_who = {who: [f"{who} {event_phrase(event)}." for event in dated if event.who == who] for who in world.speakers}
-    return {**by_who, "date": written_day(world.dates[number - 1])}
-
-
-def _observation_records(world: World, generated_turns: Sequence[GeneratedTurn]) -> dict[str, list[list[str]]]:
-    return {
-        who: [[text, turn.id] for turn in generated_turns if turn.speaker == who for text in _turn_notes(world, turn)]
-        for who in world.speakers
-    }
+def _event_statement(world: World, reveal: Reveal) -> str:
+    event = reveal.event
+    told, kind = world.dates[event.session - 1].date(), tellable_kinds()[event.kind]
+    if event.on:
+        return f"{event.who} {event_phrase(event)} ({phrase_meaning(reveal.value, told)})."
+    text = f'{event.who} said: "{kind.tell.format(**event.roles)}"'
+    return f"{event.who} {event_phrase(event)}." if kind.gist else text
 
 
 def _turn_notes(world: World, turn: GeneratedTurn) -> Iterator[str]:
@@ -78,21 +75,6 @@ def _turn_notes(world: World, turn: GeneratedTurn) -> Iterator[str]:
                 yield f'{about} - "{detail.ask}" {turn.speaker} said: "{turn.text}"{shown}'
 
 
-def _event_statement(world: World, reveal: Reveal) -> str:
-    event = reveal.event
-    told, kind = world.dates[event.session - 1].date(), tellable_kinds()[event.kind]
-    if event.on:
-        return f"{event.who} {event_phrase(event)} ({phrase_meaning(reveal.value, told)})."
-    text = f'{event.who} said: "{kind.tell.format(**event.roles)}"'
-    return f"{event.who} {event_phrase(event)}." if kind.gist else text
-
-
-def _session_summary(world: World, number: int, generated_turns: Sequence[GeneratedTurn]) -> str:
-    one, two = world.speakers
-    notes = [_event_statement(world, r) for turn in generated_turns for r in turn.reveals if r.what == HAPPENED]
-    return f"{one} and {two} talked at {format_locomo_date(world.dates[number - 1])}. " + " ".join(notes)
-
-
 TURNS, SESSIONS = 588, 27
 """Of a published conversation, on average."""
 _TURNS_FOR_A_QUESTION = 3
@@ -103,8 +85,7 @@ _OFF = 0.02
 _TRIES = 12
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Size:
+class Size(Struct, frozen=True, kw_only=True):
     """How long a conversation is to be; DatasetError for what cannot be."""
 
     sessions: int = SESSIONS
@@ -128,8 +109,7 @@ class Size:
         return self.turns // _TURNS_FOR_A_QUESTION if self.questions is None else self.questions
 
 
-@dataclass(frozen=True, slots=True)
-class Generated:
+class Generated(Struct, frozen=True):
     """A conversation with all that is known about it."""
 
     id: str
@@ -146,9 +126,20 @@ class Generated:
         """Return it as a LoCoMo file has it."""
         world, turns = self.world, [[one.as_json() for one in session] for session in self.sessions]
         qa = [question_record(one.category, one.text, one.gold, one.evidence) for one in self.questions]
-        events = [_event_records(world, number) for number in range(1, len(turns) + 1)]
-        observations = [_observation_records(world, session) for session in self.sessions]
-        summaries = [_session_summary(world, number, session) for number, session in enumerate(self.sessions, start=1)]
+        events, observations, summaries = [], [], []
+        for number, (session, at) in enumerate(zip(self.sessions, world.dates, strict=True), start=1):
+            dated = [event for event in world.events if event.session == number and event.on]
+            own = {
+                who: [f"{who} {event_phrase(event)}." for event in dated if event.who == who] for who in world.speakers
+            }
+            events.append({**own, "date": written_day(at)})
+            notes = [(turn, note) for turn in session for note in _turn_notes(world, turn)]
+            observations.append(
+                {who: [[note, turn.id] for turn, note in notes if turn.speaker == who] for who in world.speakers}
+            )
+            told = [_event_statement(world, r) for turn in session for r in turn.reveals if r.what == HAPPENED]
+            one, two = world.speakers
+            summaries.append(f"{one} and {two} talked at {format_locomo_date(at)}. " + " ".join(told))
         return conversation_record(self.id, world.speakers, world.dates, turns, qa, events, observations, summaries)
 
 
@@ -168,7 +159,7 @@ def of_tokens(tokens: int, sessions: int | None, rng: random.Random) -> Size:
             break
         # another number of turns makes another conversation, whose turns may be longer or shorter
         turns += round((tokens - counted) / _TOKENS_OF_A_TURN) or (1 if counted < tokens else -1)
-    return replace(sizes[min(sizes)], questions=None)
+    return structs.replace(sizes[min(sizes)], questions=None)
 
 
 def tokens_of(made: Generated) -> int:
@@ -186,6 +177,6 @@ def generate_conversation(name: str, size: Size, rng: random.Random) -> Generate
     generated_turnses = write_sessions(world, plan, rng)
     turns = [turn for session in generated_turnses for turn in session]
     told = {one.event.id: place for place, turn in enumerate(turns) for one in turn.reveals if one.what == HAPPENED}
-    world = replace(world, events=tuple(sorted(world.events, key=lambda event: told[event.id])))
+    world = structs.replace(world, events=tuple(sorted(world.events, key=lambda event: told[event.id])))
     asked = generate_questions(world, turns, size.max_questions, rng)
     return Generated(name, world, tuple(map(tuple, generated_turnses)), tuple(asked))

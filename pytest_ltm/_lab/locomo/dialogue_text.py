@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from dataclasses import dataclass
 from math import inf, log
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
 
 from pytest_ltm._lab.locomo.world import date_phrase, load_storylines, load_texts, tellable_kinds
 from pytest_ltm._language.words import upper_first
@@ -32,11 +33,11 @@ _MEDIAN_WORDS, _SPREAD = 8.0, 0.87
 _LEAST_ASIDE = 4
 # So often another sentence is drawn in the place of one that was said lately.
 _TRIES = 20
+_SENTENCE_END = re.compile(r"(?<=[.!?]) ")
 _APART = 6  # sentences of any purpose between two equal ones, where there are others
 
 
-@dataclass(frozen=True, slots=True)
-class Reveal:
+class Reveal(Struct, frozen=True):
     """One fact that a turn makes known."""
 
     event: Event
@@ -46,8 +47,7 @@ class Reveal:
     """As it stands in the text or the caption; of dates: the words, such as `last Friday`."""
 
 
-@dataclass(frozen=True, slots=True)
-class GeneratedTurn:
+class GeneratedTurn(Struct, frozen=True):
     """One turn."""
 
     id: str
@@ -105,7 +105,13 @@ class _Speaker:
         yield _DraftTurn(self._words("replies"))
         for number, asked in enumerate(outline.blocks):
             bridge = f"{self._words('bridges')} " if number else ""
-            yield from self._told(next(events), asked, bridge) if asked else [self._small_talk()]
+            if asked:
+                yield from self._told(next(events), asked, bridge)
+            elif self._rng.random() > _WITH_PHOTO:
+                yield _DraftTurn(f"{self._words('bridges')} {self._words('chat')}")
+            else:
+                text, caption = self._words("snaps").split(" | ")
+                yield _DraftTurn(text, caption)
         yield _DraftTurn(f"{{more}} {self._words('farewells')}")
         yield _DraftTurn(self._words("partings"))
 
@@ -141,19 +147,14 @@ class _Speaker:
                 place = places[number % len(places)]
                 near = [one for near in (place, place - 1, place + 1) for one in (drafts[near], *remarks[near])]
                 photo = not any(one.caption for one in (drafts[place], *remarks[place]))
-                remarks[place] += self._unasked(event, "\n".join(one.text for one in near), photo=photo)
+                said = "\n".join(one.text for one in near)
+                # one detail that nobody has to ask for; one of which a sentence stands near it gives way to another
+                kind = tellable_kinds()[event.kind]
+                able = [one for one in kind.details if photo or not one.caption]
+                details = [self._answer(event, one) for one in (self._rng.choice(able), *able)]
+                fresh = [one for one in details if not any(part in said for part in _SENTENCE_END.split(one.text))]
+                remarks[place] += [self._opening(event, kind, ""), *fresh[:1]]
         return remarks
-
-    def _unasked(self, event: Event, near: str, *, photo: bool) -> list[_DraftTurn]:
-        """Return the event's opening and one of its details that nobody has to ask for; `photo`: it may show one.
-
-        A detail of which a sentence stands `near` it gives way to another, or is left out.
-        """
-        kind = tellable_kinds()[event.kind]
-        able = [one for one in kind.details if photo or not one.caption]
-        details = [self._answer(event, one) for one in (self._rng.choice(able), *able)]
-        fresh = [one for one in details if not any(part in near for part in re.split(r"(?<=[.!?]) ", one.text))]
-        return [self._opening(event, kind, ""), *fresh[:1]]
 
     def _varied(self, purpose: str, most: float = inf) -> str:
         """Return a sentence with one of its [alternatives|others] each, of about at most that many words."""
@@ -175,12 +176,6 @@ class _Speaker:
         text = left.pop(fresh[-1] if fresh else -1)
         self._recent.append(text)
         return text
-
-    def _small_talk(self) -> _DraftTurn:
-        if self._rng.random() > _WITH_PHOTO:
-            return _DraftTurn(f"{self._words('bridges')} {self._words('chat')}")
-        text, caption = self._words("snaps").split(" | ")
-        return _DraftTurn(text, caption)
 
     def _told(self, event: Event, asked: int, bridge: str) -> Iterator[_DraftTurn]:
         """Yield the event's opening, and as many questions about it with their answers."""

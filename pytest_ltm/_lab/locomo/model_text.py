@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
 from datetime import date, timedelta
 from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._lab.author import prompt_of, require, written_by
+from msgspec import Struct
+
+from pytest_ltm._lab.author import prompt_of, require, text_field, written_by
 from pytest_ltm._lab.locomo.dialogue import conversation_record, question_record
 from pytest_ltm._lab.locomo.world import load_texts, session_outlines
 from pytest_ltm._language.dates import MONTHS
@@ -44,8 +45,7 @@ RECALLED = 8
 _LEAST_FOR_TWO_PHOTOS = 16
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionContext:
+class SessionContext(Struct, frozen=True, kw_only=True):
     """All that a session is written from."""
 
     number: int
@@ -113,6 +113,12 @@ def check_events(value: Any, first: date, last: date, count: int) -> list[dict[s
     return list(value)
 
 
+def check_list(value: Any) -> list[Any]:
+    """Return questions, of which each is checked by itself."""
+    require(isinstance(value, list), "it must be a list of questions.")
+    return list(value)
+
+
 def check_turns(value: Any, scene: SessionContext) -> list[dict[str, Any]]:
     """Return the turns of a session with their ids; the speakers alternate."""
     require(isinstance(value, list), "it must be a list of turns.")
@@ -120,11 +126,10 @@ def check_turns(value: Any, scene: SessionContext) -> list[dict[str, Any]]:
     require(abs(len(value) - count) <= max(2, count // 5), f"it has {len(value)} turns; write {count}.")
     fieldses = []
     for place, one in enumerate(value):
-        text = one.get("text") if isinstance(one, dict) else None
-        require(isinstance(text, str) and bool(text.strip()), f"turn {place + 1} must be an object with a `text`.")
+        text = text_field(one, "text", f"turn {place + 1} must be an object with a `text`.")
         who = scene.order[place % 2]
         require(one.get("speaker") == who, f"turn {place + 1} must be spoken by {who}, not {one.get('speaker')!r}.")
-        fieldses.append(scene.turn(place, str(text), one["photo"] if isinstance(one.get("photo"), str) else ""))
+        fieldses.append(scene.turn(place, text, one["photo"] if isinstance(one.get("photo"), str) else ""))
     return fieldses
 
 
@@ -151,31 +156,27 @@ def by_turns(scene: SessionContext, model: Model) -> list[dict[str, Any]]:
     rng, able = Random(f"photos {scene.order} {scene.when}"), range(2, scene.turns - 2)
     photos = rng.sample(able, min(len(able), 1 + (scene.turns >= _LEAST_FOR_TWO_PHOTOS)))
     turns: list[dict[str, Any]] = []
+    known = load_texts("prompts")
     for place in range(scene.turns):
+        who, other = scene.order[place % 2], scene.order[1 - place % 2]
         shown = turns[-1].get("blip_caption", "") if turns else ""
         shares, what = place in photos, f"session {scene.number}, turn {place + 1}"
+        tasks = [
+            known["begins"] if not turns else "",
+            known["reacts"].replace("$photo", shown) if shown else "",
+            known["shares"] if shares else known["no_photo"],
+            known["ends"] if place >= scene.turns - 2 else "",
+        ]
+        touched = " ".join([turns[-1]["text"] if turns else "", shown, *scene.news[who]])
+        prompt = step_prompt(
+            "turn", name=who, other=other, about=scene.personas[who], when=scene.when, news=scene.news[who],
+            summary=scene.summaries[who][-1] if scene.summaries[who] else "You have not talked before.",
+            facts=recall_facts(scene.facts[who], touched), turns=turn_lines(turns) or "Nothing yet.",
+            task=" ".join(task for task in tasks if task),
+        )  # fmt: skip
         read = partial(_read_turn, shares=shares, shown=shown, earlier=turns)
-        text, photo = written_by(model, _turn_prompt(scene, place, turns, shown, shares=shares), read, what)
-        turns.append(scene.turn(place, text, photo))
+        turns.append(scene.turn(place, *written_by(model, prompt, read, what)))
     return turns
-
-
-def _turn_prompt(scene: SessionContext, place: int, turns: Sequence[_Turn], shown: str, *, shares: bool) -> str:
-    who, other = scene.order[place % 2], scene.order[1 - place % 2]
-    known = load_texts("prompts")
-    tasks = [
-        known["begins"] if not turns else "",
-        known["reacts"].replace("$photo", shown) if shown else "",
-        known["shares"] if shares else known["no_photo"],
-        known["ends"] if place >= scene.turns - 2 else "",
-    ]
-    touched = " ".join([turns[-1]["text"] if turns else "", shown, *scene.news[who]])
-    return step_prompt(
-        "turn", name=who, other=other, about=scene.personas[who], when=scene.when, news=scene.news[who],
-        summary=scene.summaries[who][-1] if scene.summaries[who] else "You have not talked before.",
-        facts=recall_facts(scene.facts[who], touched), turns=turn_lines(turns) or "Nothing yet.",
-        task=" ".join(task for task in tasks if task),
-    )  # fmt: skip
 
 
 def recall_facts(facts: Sequence[str], touched: str) -> list[str]:
@@ -187,9 +188,7 @@ def recall_facts(facts: Sequence[str], touched: str) -> list[str]:
 
 def _read_turn(value: Any, *, shares: bool, shown: str, earlier: Sequence[_Turn]) -> tuple[str, str]:
     """Return what is said and the caption of a shared photo; ValueError for what cannot be the next turn."""
-    text = value.get("text") if isinstance(value, dict) else None
-    require(isinstance(text, str) and bool(text.strip()), "it must be an object with a `text`.")
-    assert isinstance(text, str)
+    text = text_field(value, "text", "it must be an object with a `text`.")
     photo = value.get("photo") or ""
     as_asked = isinstance(photo, str) and bool(photo) == shares
     require(as_asked, "share a photo." if shares else "share no photo this time.")
@@ -264,17 +263,16 @@ def _word_share(text: str, answer: str) -> float:
 _REMEMBERED, _SUMMARIES = 40, 3
 
 
-@dataclass(slots=True)
-class _Draft:
+class _Draft(Struct):
     """The conversation so far."""
 
     speakers: tuple[str, str]
-    personas: dict[str, Any] = field(default_factory=dict)
-    events: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    sessions: list[list[dict[str, Any]]] = field(default_factory=list)
-    kept: list[dict[str, dict[str, Any]]] = field(default_factory=list)
+    personas: dict[str, Any] = {}
+    events: dict[str, list[dict[str, Any]]] = {}
+    sessions: list[list[dict[str, Any]]] = []
+    kept: list[dict[str, dict[str, Any]]] = []
     """Summary and observations of each session, by the speaker whose they are."""
-    asked: list[dict[str, Any]] = field(default_factory=list)
+    asked: list[dict[str, Any]] = []
     dropped: int = 0
 
     @property
@@ -316,8 +314,8 @@ def write_with_model(
     _write_personas(draft, plan, model)
     keep_graph(_graph_record(name, draft, plan))
     for outline in plan:
-        _write_session(draft, outline, plan, model, writes)
-        _write_questions(draft, outline, size.max_questions * outline.number // len(plan) - len(draft.asked), model)
+        count = size.max_questions * outline.number // len(plan) - len(draft.asked)
+        _write_session(draft, outline, plan, model, writes, count)
     tell(f"{name}: {len(draft.asked)} questions, {draft.dropped} that did not hold were dropped")
     return _draft_record(name, draft, plan)
 
@@ -361,15 +359,6 @@ def graph_speakers(graph: Mapping[str, Any]) -> tuple[str, str]:
     return speakers[0], speakers[1]
 
 
-def _without_speaker(event: Mapping[str, Any], before: str) -> dict[str, Any]:
-    """Return an event of a graph as the model wrote it: its ids without the speaker before them."""
-    causes = event.get("causes", [])
-    return {
-        "id": str(event.get("id", "")).removeprefix(before), "date": event.get("on", ""), "event": event.get("event"),
-        "causes": [str(one).removeprefix(before) for one in causes] if isinstance(causes, list) else causes,
-    }  # fmt: skip
-
-
 def read_graph(draft: _Draft, plan: list[Outline], graph: Mapping[str, Any]) -> None:
     """Add personas and events of a graph that `_graph_record` made; ValueError for what no longer holds in it."""
     speakers = graph_speakers(graph)
@@ -382,7 +371,15 @@ def read_graph(draft: _Draft, plan: list[Outline], graph: Mapping[str, Any]) -> 
     strangers = [one for one in events if not isinstance(one, dict) or one.get("who") not in speakers]
     require(not strangers, f"an event is not about one of the two: {strangers[:1]!s:.80}.")
     for who in speakers:
-        own = [_without_speaker(one, f"{who}/") for one in events if one["who"] == who]
+        own = []
+        for one in events:
+            causes, start = one.get("causes", []), f"{who}/"
+            if one["who"] == who:  # as the model wrote it: ids without the speaker before them
+                own.append({
+                    "id": str(one.get("id", "")).removeprefix(start), "date": one.get("on", ""),
+                    "event": one.get("event"),
+                    "causes": [str(id_).removeprefix(start) for id_ in causes] if isinstance(causes, list) else causes,
+                })  # fmt: skip
         try:
             checked = check_events(own, plan[0].at.date().replace(day=1), plan[-1].at.date(), 1)
         except ValueError as error:
@@ -390,8 +387,10 @@ def read_graph(draft: _Draft, plan: list[Outline], graph: Mapping[str, Any]) -> 
         draft.events[who] = checked
 
 
-def _write_session(draft: _Draft, outline: Outline, plan: list[Outline], model: Model, writes: Writes) -> None:
-    """Add one session and what is kept of it."""
+def _write_session(
+    draft: _Draft, outline: Outline, plan: list[Outline], model: Model, writes: Writes, questions: int
+) -> None:
+    """Add one session, what is kept of it, and questions; those that do not hold are made up for next time."""
     one, two = draft.speakers
     order = (one, two) if outline.first == 0 else (two, one)
     when, what = format_locomo_date(outline.at), f"session {outline.number}"
@@ -409,6 +408,15 @@ def _write_session(draft: _Draft, outline: Outline, plan: list[Outline], model: 
         read = partial(check_reflection, who=who, other=other, fieldses=written)
         kept[who] = written_by(model, asked, read, f"{what}, reflection of {who}")
     draft.kept.append(kept)
+    if questions <= 0:
+        return
+    earlier, said = "\n".join(draft.facts()[-_REMEMBERED:]), turn_lines(written)
+    request = step_prompt("questions", earlier=earlier, when=when, turns=said, count=questions, one=one, two=two)
+    for made in written_by(model, request, check_list, f"questions about {what}"):
+        if question_fault(made, draft.turns, draft.speakers, [known["question"] for known in draft.asked]):
+            draft.dropped += 1
+        else:
+            draft.asked.append(made)
 
 
 def at_once(scene: SessionContext, model: Model) -> list[dict[str, Any]]:
@@ -432,26 +440,6 @@ def _events_since(draft: _Draft, outline: Outline, plan: list[Outline]) -> dict[
         who: [f"{one['date']}: {one['event']}" for one in draft.events[who] if since <= one["date"] < until.isoformat()]
         for who in draft.speakers
     }
-
-
-def _write_questions(draft: _Draft, outline: Outline, count: int, model: Model) -> None:
-    """Add questions about the session; those that do not hold are dropped, and made up for next time."""
-    if count <= 0:
-        return
-    one, two = draft.speakers
-    earlier, said = "\n".join(draft.facts()[-_REMEMBERED:]), turn_lines(draft.sessions[-1])
-    when = format_locomo_date(outline.at)
-    request = step_prompt("questions", earlier=earlier, when=when, turns=said, count=count, one=one, two=two)
-    for one in written_by(model, request, _read_list, f"questions about session {outline.number}"):
-        if question_fault(one, draft.turns, draft.speakers, [asked["question"] for asked in draft.asked]):
-            draft.dropped += 1
-        else:
-            draft.asked.append(one)
-
-
-def _read_list(value: Any) -> list[Any]:
-    require(isinstance(value, list), "it must be a list of questions.")
-    return list(value)
 
 
 def _draft_record(name: str, draft: _Draft, plan: list[Outline]) -> dict[str, Any]:
@@ -487,7 +475,8 @@ def conversation_faults(record: Mapping[str, Any]) -> Iterator[str]:
         if at is None or (before and at <= before):
             yield f"session_{number}_date_time: is no date, or not after the session before"
         before = at or before
-        yield from _faults_of_turns(conversation[f"session_{number}"], number, speakers, known)
+        yield from _faults_of_turns(conversation[f"session_{number}"], number, speakers)
+        known |= {one["dia_id"]: one for one in conversation[f"session_{number}"]}
     for number, one in enumerate(record["qa"]):
         asked = {**one, "category": Category(one["category"]).label}
         asked["answer"] = str(one.get("answer", one.get("adversarial_answer", "")))
@@ -500,16 +489,14 @@ def conversation_faults(record: Mapping[str, Any]) -> Iterator[str]:
             yield from (f"observation.{name}.{who}: cites {one!r}, which is no turn" for one in lost)
 
 
-def _faults_of_turns(
-    turns: Sequence[_Turn], session: int, speakers: Sequence[str], known: dict[str, _Turn]
-) -> Iterator[str]:
+def _faults_of_turns(turns: Sequence[_Turn], session: int, speakers: Sequence[str]) -> Iterator[str]:
     previous = ""
     for number, one in enumerate(turns, start=1):
-        name, who = f"D{session}:{number}", one["speaker"]
+        where, name, who = f"session_{session}, turn {number}", f"D{session}:{number}", one["speaker"]
         if one["dia_id"] != name:
-            yield f"session_{session}, turn {number}: dia_id is {one['dia_id']!r}, expected {name!r}"
+            yield f"{where}: dia_id is {one['dia_id']!r}, expected {name!r}"
         if who not in speakers or who == previous:
-            yield f"session_{session}, turn {number}: spoken by {who!r}; the two take turns"
+            yield f"{where}: spoken by {who!r}; the two take turns"
         if not one["text"].strip():
-            yield f"session_{session}, turn {number}: says nothing"
-        known[one["dia_id"]], previous = one, who
+            yield f"{where}: says nothing"
+        previous = who

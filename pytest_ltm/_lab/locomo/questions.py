@@ -7,10 +7,11 @@ the one checks the other.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, structs
 
 from pytest_ltm._lab.locomo.dialogue_text import CAUSE, HAPPENED, PLAN, next_step
 from pytest_ltm._lab.locomo.world import (
@@ -33,8 +34,7 @@ if TYPE_CHECKING:
     from pytest_ltm._lab.locomo.world import Event, Tellable, World
 
 
-@dataclass(frozen=True, slots=True)
-class GeneratedQuestion:
+class GeneratedQuestion(Struct, frozen=True):
     """One question."""
 
     category: Category
@@ -52,8 +52,7 @@ class GeneratedQuestion:
         return self.pattern.format(**self.filling)
 
 
-@dataclass(frozen=True, slots=True)
-class FactMention:
+class FactMention(Struct, frozen=True):
     """One fact, heard."""
 
     turn: GeneratedTurn
@@ -67,8 +66,7 @@ class FactMention:
         return tellable_kinds()[self.event.kind]
 
 
-@dataclass(frozen=True)
-class MentionedFacts:
+class MentionedFacts(Struct, frozen=True, dict=True):
     """All facts of a conversation, by what they are."""
 
     speakers: tuple[str, str]
@@ -155,17 +153,15 @@ def temporal_questions(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
     for tellings in heard.happened_facts():
         for cause in tellings.event.causes:
             before = heard.facts[cause, HAPPENED]
-            days = [_gold_day(phrase_meaning(one.value, heard.days[one.turn.session])) for one in (before, tellings)]
-            if days[0] and days[1]:
+            golds = [phrase_meaning(one.value, heard.days[one.turn.session]) for one in (before, tellings)]
+            days = [re.fullmatch(r"(\d+) (\w+) (\d{4})", gold) for gold in golds]
+            # a week or a month is no day to count from
+            known = [date(int(day[3]), MONTHS.index(day[2]) + 1, int(day[1])) for day in days if day]
+            if len(known) == len(days):
                 pattern = BETWEEN.format(one=before.kind.did, two=tellings.kind.did)
-                apart = (days[1] - days[0]).days
+                apart = (known[1] - known[0]).days
                 gold, evidence = f"{apart} day{'s' * (apart != 1)}", (before.turn.id, tellings.turn.id)
                 yield GeneratedQuestion(Category.TEMPORAL, pattern, question_slots(tellings.event), gold, evidence)
-
-
-def _gold_day(gold: str) -> date | None:
-    match = re.fullmatch(r"(\d+) (\w+) (\d{4})", gold)
-    return date(int(match[3]), MONTHS.index(match[2]) + 1, int(match[1])) if match else None
 
 
 def open_domain(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
@@ -237,7 +233,7 @@ def adversarial_questions(
             drawn = (draw_value(pool, rng) for _ in range(_TRIES))
             changed = next(({"theme": other} for other in drawn if not heard.is_mentioned(other)), {})
         if changed:
-            yield replace(one, filling={**one.filling, **changed}, category=Category.ADVERSARIAL)
+            yield structs.replace(one, filling={**one.filling, **changed}, category=Category.ADVERSARIAL)
 
 
 # Of the categories, as in the published file.
@@ -249,7 +245,12 @@ def generate_questions(
 ) -> list[GeneratedQuestion]:
     """Return at most `count` questions, each category by its share: fewer where not enough was said for one."""
     heard = MentionedFacts(world.speakers, {n: at.date() for n, at in enumerate(world.dates, start=1)}, turns)
-    wanted, generated_questions = _category_counts(count), list[GeneratedQuestion]()
+    # Rounded shares, one of each at least where the count allows, the rest single-hop.
+    wanted = {category: max(round(count * share), 1) for category, share in SHARES.items()}
+    wanted[Category.SINGLE_HOP] += count - sum(wanted.values())
+    if wanted[Category.SINGLE_HOP] < 0:
+        wanted = {category: int(number <= count) for number, category in enumerate(Category, start=1)}
+    generated_questions: list[GeneratedQuestion] = []
 
     def take(candidates: Iterable[GeneratedQuestion], most: int) -> None:
         """Add candidates in random order; no text twice."""
@@ -270,12 +271,3 @@ def generate_questions(
     known = [one for one in (*single, *dated) if cited.issuperset(one.evidence)]
     take(adversarial_questions(heard, known, rng), wanted[Category.ADVERSARIAL])
     return generated_questions
-
-
-def _category_counts(count: int) -> dict[Category, int]:
-    """Return how many of each: rounded shares, one of each at least where the count allows, the rest single-hop."""
-    by_category = {category: max(round(count * share), 1) for category, share in SHARES.items()}
-    by_category[Category.SINGLE_HOP] += count - sum(by_category.values())
-    if by_category[Category.SINGLE_HOP] >= 0:
-        return by_category
-    return {category: int(number <= count) for number, category in enumerate(Category, start=1)}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass, replace
 from datetime import date, datetime, timedelta, timezone
 from functools import cache
 from pathlib import Path
 from string import Formatter
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, structs
 
 from pytest_ltm._language.dates import DAYS, MONTHS
 from pytest_ltm._language.numbers import ONES
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class Event(Struct, frozen=True, kw_only=True):
     """Something true of one person."""
 
     id: str
@@ -45,8 +45,7 @@ class Event:
     """Id of the event that this one brings up to date: what was true before is so no longer."""
 
 
-@dataclass(frozen=True, slots=True)
-class World:
+class World(Struct, frozen=True):
     """Two people, the days they talk, and their events."""
 
     speakers: tuple[str, str]
@@ -61,7 +60,7 @@ class World:
             "sessions": [at.isoformat() for at in self.dates],
             "events": [
                 {name: value.isoformat() if isinstance(value, date) else value for name, value in fields if value}
-                for fields in (asdict(event).items() for event in self.events)
+                for fields in (structs.asdict(event).items() for event in self.events)
             ],
         }
 
@@ -74,8 +73,7 @@ _AROUND = 4
 _FIRST_YEARS = (2021, 2025)
 
 
-@dataclass(frozen=True, slots=True)
-class Outline:
+class Outline(Struct, frozen=True):
     """One session to be."""
 
     number: int
@@ -132,8 +130,7 @@ SINCE = "since"
 _FOLDER = Path(__file__).parent / "texts"
 
 
-@dataclass(frozen=True, slots=True)
-class Detail:
+class Detail(Struct, frozen=True):
     """One thing more about what somebody tells: the other asks, the teller answers."""
 
     role: str
@@ -145,8 +142,7 @@ class Detail:
     """Of the photo that comes with the answer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tellable:
+class Tellable(Struct, frozen=True, kw_only=True):
     """Something that a speaker may tell: a step of a storyline, a topic of the persona, a trait, a habit."""
 
     key: str
@@ -169,8 +165,7 @@ class Tellable:
     """Traits: questions that nobody answers in the conversation, and what one concludes."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Storyline:
+class Storyline(Struct, frozen=True, kw_only=True):
     """A storyline: steps of which each is a cause of the next, about one theme."""
 
     name: str
@@ -189,8 +184,7 @@ class Storyline:
         return frozenset(named) - {"theme", "who"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Habit:
+class Habit(Struct, frozen=True, kw_only=True):
     """Something that a speaker does in one way, later in another."""
 
     key: str
@@ -238,7 +232,7 @@ def load_habits() -> tuple[Habit, ...]:
     for row in load_texts("personas")["habits"]:
         key, why = f"habit/{row['key']}", Detail("reasonforchange", "", "", "")
         first = Tellable(key=f"{key}/first", tell=row["tell"], role="new", details=())
-        change = replace(first, key=f"{key}/change", tell=row["change"], details=(why,), question=row["before"])
+        change = structs.replace(first, key=f"{key}/change", tell=row["change"], details=(why,), question=row["before"])
         texts = {"now": row["now"], "all": row["all"]}
         habits.append(Habit(key=key, pool=tuple(row["pool"]), first=first, change=change, **texts))
     return tuple(habits)
@@ -283,8 +277,7 @@ DAYS_AGO = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 20, 30, 40)
 _TRIES, _TRIES_OF_THE_ENDLESS = 60, 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class _Open:
+class _Open(Struct, frozen=True):
     """A storyline that goes on."""
 
     line: Storyline
@@ -330,29 +323,23 @@ class _Weaver:
     def event(self, who: str, outline: Outline, *, beside: bool = False) -> Event:
         """Return what the speaker tells next; `beside`: in passing, so that no plans are told."""
         if beside:
-            return replace(self._lived(who, outline, plans=False), beside=True)
+            return structs.replace(self._lived(who, outline, plans=False), beside=True)
         draw = self._rng.random()
         if draw < _ABOUT_ONESELF and self._personal[who]:
-            return self._about_oneself(who, outline)
-        if draw > 1 - _HABIT and (habit := self._habit(who)):
-            return self._changed(who, habit, outline)
+            kind: Tellable = self._personal[who].pop()
+            named = {name for text in (kind.tell, *(one.tell for one in kind.details)) for name in brace_names(text)}
+            return self._event(who, kind, outline, {role: draw_value(role, self._rng) for role in sorted(named)})
+        if draw > 1 - _HABIT:
+            # one that the speaker has not yet been through all values of; of those told before not each is taken up
+            left = [one for one in self._habits[who] if len(self._values.get(one.key, ())) < len(one.pool)]
+            told = [one for one in left if one.key not in self._said or self._rng.random() < 0.5]
+            if told:
+                return self._changed(who, self._rng.choice(told), outline)
         return self._lived(who, outline)
 
     def _event(self, who: str, kind: Tellable, outline: Outline, roles: Mapping[str, str], **rest: Any) -> Event:
         self._count += 1
         return Event(id=f"E{self._count}", who=who, kind=kind.key, session=outline.number, roles=roles, **rest)
-
-    def _about_oneself(self, who: str, outline: Outline) -> Event:
-        kind: Tellable = self._personal[who].pop()
-        named = {name for text in (kind.tell, *(one.tell for one in kind.details)) for name in brace_names(text)}
-        roles = {role: draw_value(role, self._rng) for role in sorted(named)}
-        return self._event(who, kind, outline, roles)
-
-    def _habit(self, who: str) -> Habit | None:
-        """Return a habit that the speaker has not yet been through all values of."""
-        left = [one for one in self._habits[who] if len(self._values.get(one.key, ())) < len(one.pool)]
-        told = [one for one in left if one.key not in self._said or self._rng.random() < 0.5]
-        return self._rng.choice(told) if told else None
 
     def _changed(self, who: str, habit: Habit, outline: Outline) -> Event:
         values = self._values.setdefault(habit.key, [])
@@ -401,7 +388,9 @@ class _Weaver:
         event = self._event(who, line.steps[step], outline, roles, on=on, causes=(last.id,) if last else ())
         if step + 1 < len(line.steps):
             planned = plans and not line.steps[step + 1].chance and self._rng.random() < _PLAN
-            event = replace(event, plan=(today.replace(day=28) + timedelta(4)).replace(day=1)) if planned else event
+            event = (
+                structs.replace(event, plan=(today.replace(day=28) + timedelta(4)).replace(day=1)) if planned else event
+            )
             self._open[who].append(_Open(line, roles, event, step + 1))
         return event
 

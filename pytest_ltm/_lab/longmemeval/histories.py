@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from functools import lru_cache
 from itertools import pairwise
 from random import Random
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pytest_ltm._lab.longmemeval.mentions import Mentions
+from msgspec import Struct
+
+from pytest_ltm._lab.longmemeval.needles import Mentions
 from pytest_ltm._lab.longmemeval.session_text import LEAST, SESSION_TOKENS, load_themes, theme_of, write_session
 from pytest_ltm._language.words import content_stems
 from pytest_ltm._storage.errors import DatasetError, DefinitionError
@@ -36,8 +37,7 @@ if TYPE_CHECKING:
 ASKED = ("question_id", "question_type", "question", "answer", "question_date")
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """One session that a question depends on."""
 
     id: str
@@ -48,8 +48,7 @@ class Evidence:
     """As the file has them."""
 
 
-@dataclass(frozen=True, slots=True)
-class NeedleRecord:
+class NeedleRecord(Struct, frozen=True):
     """A question and its evidence."""
 
     asked: Mapping[str, Any]
@@ -87,7 +86,12 @@ def parse_needle(raw: dict[str, Any], where: str) -> NeedleRecord:
     """Return a record's question with the sessions that it cites, or all of them where it cites none."""
     with faults_of_data():
         record = read_record(Field(raw, where))
-    sessions = list(_evidence_sessions(raw))
+    talk, sessions = raw["haystack_sessions"], []
+    names = raw.get("haystack_session_ids") or [f"session_{number}" for number in range(len(talk))]
+    for name, when, turns in zip(names, raw["haystack_dates"], talk, strict=True):
+        at = read_date(when)
+        assert at is not None, "read_record has read it"
+        sessions.append(Evidence(str(name), when, at, turns))
     cited = set(record.answer_sessions)
     absent = cited - {one.id for one in sessions}
     if absent:
@@ -95,15 +99,6 @@ def parse_needle(raw: dict[str, Any], where: str) -> NeedleRecord:
     evidence = {one.id: one for one in sessions if not cited or one.id in cited}
     ordered = sorted(evidence.values(), key=lambda one: one.at)
     return NeedleRecord({name: raw[name] for name in ASKED}, record.at, tuple(ordered), where)
-
-
-def _evidence_sessions(raw: Mapping[str, Any]) -> Iterator[Evidence]:
-    sessions, dates = raw["haystack_sessions"], raw["haystack_dates"]
-    names = raw.get("haystack_session_ids") or [f"session_{number}" for number in range(len(sessions))]
-    for name, when, turns in zip(names, dates, sessions, strict=True):
-        at = read_date(when)
-        assert at is not None, "read_record has read it"
-        yield Evidence(str(name), when, at, turns)
 
 
 # --- Sessions from files: JSON lists of records, or of sessions; only one of them in memory at a time.
@@ -123,7 +118,8 @@ class Corpus:
         self._slices = tuple(iter_record_slices(path))
         if not self._slices:
             raise DatasetError(f"{path}: holds no sessions to fill with")
-        self._item = lru_cache(maxsize=_IN_MEMORY)(self._read)
+        # records are large: few of them are in memory at a time
+        self._item = lru_cache(maxsize=_IN_MEMORY)(self._read_sessions)
         self._item(0)  # a wrong file is told of at once
 
     def draw_sessions(self, rng: Random) -> Iterator[tuple[str, list[dict[str, Any]]]]:
@@ -139,38 +135,30 @@ class Corpus:
                 yield sessions[(turn + place) % len(sessions)]
             turn += 1
 
-    def _read(self, place: int) -> list[tuple[str, list[dict[str, Any]]]]:
+    def _read_sessions(self, place: int) -> list[tuple[str, list[dict[str, Any]]]]:
+        """Return the sessions of an entry with their ids: a record, a list of turns, or an object that has one."""
         raw = part_of(self.path, *self._slices[place])
         try:
-            return self._sessions(Field(json.loads(raw), f"{self.path}: entry {place + 1}"), place)
+            item, name = Field(json.loads(raw), f"{self.path}: entry {place + 1}"), f"{self.path.stem}_{place}"
+            if isinstance(item.value, list):
+                return [(name, _unmarked_turns(item))]
+            fields = item.mapping()
+            if "haystack_sessions" not in fields:
+                key = next((key for key in _TURNS if key in fields), None)
+                if key is None:
+                    raise item.error("a record with haystack_sessions, a list of turns, or an object with `turns`")
+                given = fields.get("session_id") or fields.get("id")
+                return [(str(given.value) if given else name, _unmarked_turns(fields[key]))]
+            sessions, ids = fields["haystack_sessions"].items("sessions"), fields.get("haystack_session_ids")
+            own = [str(one.value) for one in ids.items()] if ids else []
+            names = own if len(own) == len(sessions) else [f"{name}_{number}" for number in range(len(sessions))]
+            cited = set(fields["answer_session_ids"].texts()) if "answer_session_ids" in fields else set()
+            wanted = cited if self._evidence_only and cited else set(names)
+            return [(one, _unmarked_turns(turns)) for one, turns in zip(names, sessions, strict=True) if one in wanted]
         except DefinitionError as error:
             raise DatasetError(f"{error} A file of fillers is a JSON list of records or of sessions") from error
         except (ValueError, RecursionError) as error:
             raise DatasetError(f"{self.path}: entry {place + 1}: not JSON: {error}") from error
-
-    def _sessions(self, item: Field, place: int) -> list[tuple[str, list[dict[str, Any]]]]:
-        name = f"{self.path.stem}_{place}"
-        if isinstance(item.value, list):
-            return [(name, _unmarked_turns(item))]
-        fields = item.mapping()
-        if "haystack_sessions" in fields:
-            return self._of_record(fields, name)
-        key = next((key for key in _TURNS if key in fields), None)
-        if key is None:
-            raise item.error("a record with haystack_sessions, a list of turns, or an object with `turns`")
-        given = fields.get("session_id") or fields.get("id")
-        return [(str(given.value) if given else name, _unmarked_turns(fields[key]))]
-
-    def _of_record(self, fields: dict[str, Field], name: str) -> list[tuple[str, list[dict[str, Any]]]]:
-        sessions, ids = fields["haystack_sessions"].items("sessions"), fields.get("haystack_session_ids")
-        given = [str(one.value) for one in ids.items()] if ids else []
-        names = given if len(given) == len(sessions) else [f"{name}_{number}" for number in range(len(sessions))]
-        cited = set(fields["answer_session_ids"].texts()) if "answer_session_ids" in fields else set()
-        return [
-            (one, _unmarked_turns(turns))
-            for one, turns in zip(names, sessions, strict=True)
-            if not (self._evidence_only and cited) or one in cited
-        ]
 
 
 def _unmarked_turns(session: Field) -> list[dict[str, Any]]:
@@ -218,35 +206,35 @@ LACKING = 0.1
 _IN_VAIN = 20  # after as many fillers in a row that do not fit, the search ends
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Length:
-    """The length of a history: in sessions, or at most in tokens."""
-
-    sessions: int | None = None
-    tokens: int | None = None
-
-
 def compile_history(
-    record: NeedleRecord, fillers: Fillers, length: Length, *, seed: int, count: Callable[[str], int]
-) -> dict[str, Any]:
+    record: NeedleRecord, fillers: Fillers, *, seed: int, count: Callable[[str], int], sessions: int | None = None,
+    tokens: int | None = None,
+) -> dict[str, Any]:  # fmt: skip
     """Return the record with its history, in the published schema, its sessions in the order of their dates.
 
+    Its length is given in `sessions`, or at most in `tokens`; without either it is the evidence alone.
     Raises DatasetError where the evidence alone is longer than asked for, and where the fillers run out.
     """
     # by question: a history does not depend on how many are made
     rng = Random(f"longmemeval history {seed} {record.id}")
     supply = fillers.draw_fillers(record, f"longmemeval fillers {seed} {record.id}")
     chosen: list[FillerSession] = []
-    if length.sessions is not None:
-        chosen = _fill_sessions(record, supply, length.sessions)
-    elif length.tokens is not None:
-        evidence_tokens = sum(count(turn["content"]) for one in record.evidence for turn in one.turns)
-        chosen = _fill_tokens(record, supply, length.tokens, evidence_tokens)
+    if sessions is not None:
+        wanted = sessions - len(record.evidence)
+        _require_room(record, wanted, f"{sessions} sessions", f"is {len(record.evidence)}")
+        chosen = [filler for filler in (supply(None) for _ in range(wanted)) if filler]
+        if len(chosen) < wanted:
+            raise DatasetError(
+                f"{record.where}: only {len(chosen)} of {wanted} fillers can be had that do not touch its evidence. "
+                "Give more --fillers, or ask for fewer sessions"
+            )
+    elif tokens is not None:
+        chosen = _fill_tokens(record, supply, tokens, count)
     # the last ones had to fit into what was left, so they are short
     rng.shuffle(chosen)
     total, left = len(record.evidence) + len(chosen), iter(chosen)
     evidence = dict(zip(evidence_places(rng, len(record.evidence), total), record.evidence, strict=True))
-    sessions = [evidence[place] if place in evidence else next(left) for place in range(total)]
+    history = [evidence[place] if place in evidence else next(left) for place in range(total)]
     at = session_dates(rng, [(place, one.at) for place, one in evidence.items()], total, record.at)
     dates = [
         evidence[place].when if place in evidence else format_longmemeval_date(at[place]) for place in range(total)
@@ -254,40 +242,29 @@ def compile_history(
     return {
         **record.asked,
         "haystack_dates": dates,
-        "haystack_session_ids": [one.id for one in sessions],
-        "haystack_sessions": [one.turns for one in sessions],
+        "haystack_session_ids": [one.id for one in history],
+        "haystack_sessions": [one.turns for one in history],
         "answer_session_ids": [one.id for one in record.evidence],
     }
 
 
-def _fill_sessions(record: NeedleRecord, supply: Supply, sessions: int) -> list[FillerSession]:
-    wanted = sessions - len(record.evidence)
-    if wanted < 0:
-        raise DatasetError(
-            f"{record.where}: {sessions} sessions are asked for, and its evidence alone is {len(record.evidence)}. "
-            "Evidence is never dropped: ask for more"
-        )
-    fillers = [filler for filler in (supply.next(None) for _ in range(wanted)) if filler]
-    if len(fillers) < wanted:
-        raise DatasetError(
-            f"{record.where}: only {len(fillers)} of {wanted} fillers can be had that do not touch its evidence. "
-            "Give more --fillers, or ask for fewer sessions"
-        )
-    return fillers
-
-
-def _fill_tokens(record: NeedleRecord, supply: Supply, tokens: int, evidence: int) -> list[FillerSession]:
-    room = tokens - evidence
+def _require_room(record: NeedleRecord, room: int, asked: str, alone: str) -> None:
     if room < 0:
         raise DatasetError(
-            f"{record.where}: {tokens:,} tokens are asked for, and its evidence alone has {evidence:,}. "
+            f"{record.where}: {asked} are asked for, and its evidence alone {alone}. "
             "Evidence is never dropped: ask for more"
         )
+
+
+def _fill_tokens(record: NeedleRecord, supply: Supply, tokens: int, count: Callable[[str], int]) -> list[FillerSession]:
+    evidence = sum(count(turn["content"]) for one in record.evidence for turn in one.turns)
+    room = tokens - evidence
+    _require_room(record, room, f"{tokens:,} tokens", f"has {evidence:,}")
     filler_sessions: list[FillerSession] = []
     vain = 0
     while room > tokens * CLOSE and vain < _IN_VAIN:
         vain += 1
-        if filler := supply.next(room):
+        if filler := supply(room):
             filler_sessions.append(filler)
             room -= filler.tokens
             vain = 0
@@ -334,8 +311,7 @@ def themes_in(user_text: str) -> frozenset[str]:
 # --- What stands around the evidence: sources of filler sessions, and the one that needs no corpus.
 
 
-@dataclass(frozen=True, slots=True)
-class FillerSession:
+class FillerSession(Struct, frozen=True):
     """One filler session."""
 
     id: str
@@ -343,40 +319,35 @@ class FillerSession:
     tokens: int
 
 
-# A source of fillers: `supply` returns those of one question's history, the same ones for a seed.
+# A source of fillers, which draws those of one question's history: the same ones for a seed.
 Fillers: TypeAlias = "GeneratedFillers | MixedFillers"
-# Fillers for one history: `next` returns another one of at most `room` tokens, None: there is none that fits.
-Supply: TypeAlias = "_GeneratedSupply | _Mixed"
+# Fillers for one history: returns another one of at most so many tokens, None where there is none that fits.
+Supply: TypeAlias = "Callable[[int | None], FillerSession | None]"
 
 
-@dataclass(frozen=True, slots=True)
-class GeneratedFillers:
+class GeneratedFillers(Struct, frozen=True):
     """Endless task-oriented sessions, in which the user mentions other things, as in the published mixture."""
 
     count: Callable[[str], int]
 
-    def draw_fillers(self, record: NeedleRecord, seed: str) -> _GeneratedSupply:
+    def draw_fillers(self, record: NeedleRecord, seed: str) -> Supply:
         """Return fillers of which none is about anything that the question or its evidence speaks of."""
-        return _GeneratedSupply(Random(seed), self.count, Clash(record).allowed_mentions(record.id))
+        rng, mentions = Random(seed), Clash(record).allowed_mentions(record.id)
 
-
-@dataclass(frozen=True, slots=True)
-class _GeneratedSupply:
-    rng: Random
-    count: Callable[[str], int]
-    mentions: Mentions
-
-    def next(self, room: int | None) -> FillerSession | None:
-        size = self.rng.randint(*SESSION_TOKENS)
-        if room is not None:
-            if room < LEAST:
+        def supply(room: int | None) -> FillerSession | None:
+            size = rng.randint(*SESSION_TOKENS)
+            if room is not None:
+                if room < LEAST:
+                    return None
+                size = room if room < SESSION_TOKENS[0] else min(size, room)
+            turns = write_session(rng, theme_of(rng), self.count, tokens=size, mentions=mentions.next)
+            tokens = sum(self.count(turn["content"]) for turn in turns)
+            # a session may come out longer than asked for, because sentences are never cut
+            if room is not None and tokens > room:
                 return None
-            size = room if room < SESSION_TOKENS[0] else min(size, room)
-        turns = write_session(self.rng, theme_of(self.rng), self.count, tokens=size, mentions=self.mentions.next)
-        tokens = sum(self.count(turn["content"]) for turn in turns)
-        if room is not None and tokens > room:
-            return None
-        return FillerSession(f"task_{self.rng.getrandbits(32):08x}", turns, tokens)
+            return FillerSession(f"task_{rng.getrandbits(32):08x}", turns, tokens)
+
+        return supply
 
 
 # --- The published mixture of fillers: half of them evidence of other questions, the rest in equal parts from files.
@@ -384,8 +355,7 @@ class _GeneratedSupply:
 _TRIES = 40  # sessions to try for one that fits into what is left
 
 
-@dataclass(frozen=True, slots=True)
-class MixedFillers:
+class MixedFillers(Struct, frozen=True):
     """Fillers from files (Wu et al., ICLR 2025: 50 % sessions of other attributes, 25 % and 25 % public chats)."""
 
     others: Corpus
@@ -393,43 +363,33 @@ class MixedFillers:
     chats: Sequence[Corpus]
     count: Callable[[str], int]
 
-    def draw_fillers(self, record: NeedleRecord, seed: str) -> _Mixed:
+    def draw_fillers(self, record: NeedleRecord, seed: str) -> Supply:
         """Return the fillers of one question: none twice, none that clashes with it, the same ones for a seed."""
+        rng, clash, used = Random(seed), Clash(record), set[str]()
         weights = [1.0, *(1 / len(self.chats) for _ in self.chats)]
-        streams = [
-            one.draw_sessions(Random(f"{number} {seed}")) for number, one in enumerate((self.others, *self.chats))
-        ]
-        return _Mixed(Random(seed), streams, weights, Clash(record), self.count)
+        corpora = enumerate((self.others, *self.chats))
+        streams = [one.draw_sessions(Random(f"{number} {seed}")) for number, one in corpora]
 
+        def supply(room: int | None) -> FillerSession | None:
+            tries = 0
+            while streams and (room is None or tries < _TRIES):
+                place = rng.choices(range(len(streams)), weights)[0]
+                drawn = next(streams[place], None)
+                if drawn is None:
+                    del streams[place], weights[place]
+                    continue
+                tries += 1
+                name, turns = drawn
+                user = "\n".join(turn["content"] for turn in turns if turn["role"] == "user")
+                if not turns or name in used or clash.with_session(name, user):
+                    continue
+                filler = FillerSession(name, turns, sum(self.count(turn["content"]) for turn in turns))
+                if room is None or filler.tokens <= room:
+                    used.add(name)
+                    return filler
+            return None
 
-@dataclass(frozen=True, slots=True)
-class _Mixed:
-    rng: Random
-    streams: list[Iterator[tuple[str, list[dict[str, Any]]]]]
-    weights: list[float]
-    clash: Clash
-    count: Callable[[str], int]
-    used: set[str] = field(default_factory=set)
-
-    def next(self, room: int | None) -> FillerSession | None:
-        """Return another filler of at most `room` tokens, None where none of some dozens fits or none is left."""
-        tries = 0
-        while self.streams and (room is None or tries < _TRIES):
-            place = self.rng.choices(range(len(self.streams)), self.weights)[0]
-            drawn = next(self.streams[place], None)
-            if drawn is None:
-                del self.streams[place], self.weights[place]
-                continue
-            tries += 1
-            name, turns = drawn
-            user = "\n".join(turn["content"] for turn in turns if turn["role"] == "user")
-            if not turns or name in self.used or self.clash.with_session(name, user):
-                continue
-            filler = FillerSession(name, turns, sum(self.count(turn["content"]) for turn in turns))
-            if room is None or filler.tokens <= room:
-                self.used.add(name)
-                return filler
-        return None
+        return supply
 
 
 # --- Writing records as one JSON list, each as soon as it is made.

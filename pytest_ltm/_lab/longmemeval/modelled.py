@@ -9,14 +9,15 @@ user's.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache, partial
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pytest_ltm._lab.author import prompt_of, require, written_by
+from msgspec import Struct
+
+from pytest_ltm._lab.author import prompt_of, require, text_field, written_by
 from pytest_ltm._lab.longmemeval.needles import (
     EvidenceSession,
     Needle,
@@ -40,7 +41,7 @@ from pytest_ltm._language.words import content_stems
 from pytest_ltm._storage.schema import load_yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from pytest_ltm._lab.author import Model
     from pytest_ltm._lab.longmemeval.needles import QuestionKind
@@ -53,8 +54,7 @@ _ENOUGH = 0.5
 _NUMBER = re.compile(r"\$?\d[\d:.,]*(?<=\d)")
 
 
-@dataclass(frozen=True, slots=True)
-class RoundOutline:
+class RoundOutline(Struct, frozen=True):
     """What a message is about, and what comes out in it and in its answer."""
 
     wants: str
@@ -62,8 +62,7 @@ class RoundOutline:
     evidence: bool
 
 
-@dataclass(frozen=True, slots=True)
-class SessionOutline:
+class SessionOutline(Struct, frozen=True):
     """A session to be written."""
 
     rounds: tuple[RoundOutline, ...]
@@ -156,9 +155,7 @@ def read_chat(value: Any, talk: SessionOutline) -> list[_Turn]:
 
 def _read_chat_turn(value: Any, role: str, number: int, talk: SessionOutline) -> _Turn:
     """Return a turn of a round, marked if it is evidence; ValueError with what is wrong."""
-    said = value.get("text") if isinstance(value, dict) else None
-    text = said.strip() if isinstance(said, str) else ""
-    require(bool(text), f"round {number} must have a text of the {role}.")
+    text = text_field(value, "text", f"round {number} must have a text of the {role}.").strip()
     here = talk.rounds[number - 1]
     listed = [line for line in here.aside.made.splitlines() if line.strip()] if role == "assistant" else []
     gone = [line for line in listed if line not in text]
@@ -196,8 +193,7 @@ _HELD = 0.6
 _TOLD = ("single-session-user", "knowledge-update")
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(Struct, frozen=True):
     """What a person says in one session, or has an assistant make up."""
 
     days: int
@@ -232,24 +228,19 @@ def curated_record(
         question=question["question"], answer=question["answer"], type=described, least=str(least), most=str(most),
         themes=sorted(load_themes()), form=session_prompts()["makes" if _is_made(kind) else "says"],
     )  # fmt: skip
-    needle = _needle(rng, kind, attribute, question, statements)
-    steps = {"attribute": attribute, "background": background, "statements": [one.aside.said for one in statements]}
-    return {**write_record(needle, f"{seed} {number}", model, writes), "curation": steps}
-
-
-def _needle(
-    rng: Random, kind: QuestionKind, attribute: str, question: Mapping[str, str], statements: list[Statement]
-) -> Needle:
-    asked = late_in_year(rng)
+    asked_at = late_in_year(rng)
     told = tuple(
-        EvidenceSession(some_time(rng, asked - timedelta(days=one.days)), one.theme, one.aside) for one in statements
+        EvidenceSession(some_time(rng, asked_at - timedelta(days=one.days)), one.theme, one.aside) for one in statements
     )
     # the gold of a question that nobody can answer is in no statement, and that of a rubric in no words of its own
-    facts = () if kind.abstains or kind.type not in _TOLD else (WorldFact(told[-1].at, attribute, question["answer"]),)
-    return Needle(
-        kind.type, question["question"], question["answer"], asked, told, facts, WorldQuery("value", (attribute,)),
-        abstains=kind.abstains,
+    is_told = kind.type in _TOLD and not kind.abstains
+    needle = Needle(
+        kind.type, question["question"], question["answer"], asked_at, told,
+        (WorldFact(told[-1].at, attribute, question["answer"]),) if is_told else (),
+        WorldQuery("value", (attribute,)), abstains=kind.abstains,
     )  # fmt: skip
+    steps = {"attribute": attribute, "background": background, "statements": [one.aside.said for one in statements]}
+    return {**write_record(needle, f"{seed} {number}", model, writes), "curation": steps}
 
 
 def _is_made(kind: QuestionKind) -> bool:
@@ -260,9 +251,7 @@ def _is_made(kind: QuestionKind) -> bool:
 
 
 def _read_text(value: Any, name: str) -> str:
-    text = value.get(name) if isinstance(value, dict) else None
-    require(isinstance(text, str) and bool(text.strip()), f"it must be an object with a text `{name}`.")
-    return str(text).strip()
+    return text_field(value, name, f"it must be an object with a text `{name}`.").strip()
 
 
 def check_question(value: Any, kind: QuestionKind, asked: Collection[str]) -> dict[str, str]:

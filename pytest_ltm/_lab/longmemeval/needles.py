@@ -1,14 +1,15 @@
-"""Which questions are generated: kinds in the shares of the published file, rows one after the other."""
+"""Which questions are generated, in the shares of the published file, and what users mention beside the evidence."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import re
 from datetime import timedelta
 from functools import partial
 from random import Random
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
-from pytest_ltm._lab.longmemeval.mentions import Mentions, draw_assistant_values, fill_values, written_list
+from msgspec import Struct, structs
+
 from pytest_ltm._lab.longmemeval.session_text import (
     SESSION_TOKENS,
     WORDS,
@@ -28,11 +29,11 @@ from pytest_ltm._lab.longmemeval.session_text import (
     some_time,
     write_session,
 )
-from pytest_ltm._language.words import content_stems
+from pytest_ltm._language.words import content_stems, upper_first
 from pytest_ltm.datasets.longmemeval.record import ABSTENTION, format_longmemeval_date
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from pytest_ltm._lab.longmemeval.session_text import Never
@@ -43,8 +44,7 @@ How = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class WorldFact:
+class WorldFact(Struct, frozen=True):
     """Something that is true in the world from a moment on."""
 
     at: datetime
@@ -52,8 +52,7 @@ class WorldFact:
     value: str
 
 
-@dataclass(frozen=True, slots=True)
-class WorldQuery:
+class WorldQuery(Struct, frozen=True):
     """What a question asks of the world."""
 
     how: How
@@ -62,8 +61,7 @@ class WorldQuery:
     unit: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class EvidenceSession:
+class EvidenceSession(Struct, frozen=True):
     """One session of evidence."""
 
     at: datetime
@@ -71,8 +69,7 @@ class EvidenceSession:
     aside: Aside
 
 
-@dataclass(frozen=True, slots=True)
-class Needle:
+class Needle(Struct, frozen=True):
     """One question with its evidence."""
 
     type: str
@@ -89,6 +86,101 @@ class Needle:
     abstains: bool = False
 
 
+# --- What users mention of themselves beside the evidence: other rows of the same texts, told in the same ways.
+
+_IN_THEME = 0.5  # how often a user mentions something of the theme that is talked about, if there is something left
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
+_Tellable: TypeAlias = "Attribute | Update | ItemSeries | Happening | Taste | Made"
+
+
+class Mentions:
+    """All that one person may mention, in a random order, and again in other words once all has been told.
+
+    What is true of a person is so wherever the person speaks; `backwards` begins at the other end, so that two sources
+    for one person seldom tell the same. Nothing is told of `themes`, or in the words of `heard`.
+    """
+
+    def __init__(self, person: str, themes: Collection[str], heard: frozenset[str], *, backwards: bool = False) -> None:
+        rng = Random(f"longmemeval person {person}")
+        self._values = {row.key: rng.choice(row.values) for row in (*all_of(Attribute), *all_of(Update))}
+        priced = ((row, item) for row in all_of(ItemSeries) for item in row.items)
+        self._prices = {(row.key, item): rng.choice(row.values or (0,)) for row, item in priced}
+        kinds = (Attribute, Update, ItemSeries, Happening, Taste, Made)
+        rows: list[_Tellable] = [row for kind in kinds for row in all_of(kind)]
+        known = [(row, item) for row in rows for item in (row.items if isinstance(row, ItemSeries) else ("",))]
+        rng.shuffle(known)
+        untold = (one for one in known if one[0].theme not in themes)
+        self.known = [one for one in untold if not content_stems(_row_topic(one[0])) & heard]
+        """Rows that may be told, of a series each with an item; the last one comes first."""
+        if backwards:
+            self.known.reverse()
+        self._left: list[tuple[_Tellable, str]] = []
+        self._rng = Random(f"longmemeval mentions {person} {backwards}")
+
+    def next(self, theme: str) -> Aside | None:
+        """Return what is mentioned next while a theme is talked about; None if there is nothing to tell."""
+        if not self._left:
+            self._left = self.known[:]
+        near = [place for place, (row, _) in enumerate(self._left) if row.theme == theme]
+        if not self._left:
+            return None
+        return self._told(*self._left.pop(near[-1] if near and self._rng.random() < _IN_THEME else -1))
+
+    def _told(self, row: _Tellable, item: str) -> Aside:
+        rng = self._rng
+        match row:
+            case Attribute():
+                number = fill_values(rng.choice(row.say), v=self._values[row.key])
+            case Update():
+                number = fill_values(rng.choice(row.old), v=self._values[row.key])
+            case ItemSeries():
+                number = fill_values(rng.choice(row.say), item=item, v=self._prices[row.key, item])
+            case Happening():
+                number = fill_values(rng.choice(row.say), when=rng.choice(WORDS))
+            case Taste():
+                number = rng.choice(row.say)
+            case Made():
+                return Aside(request=row.request, made=written_list(row, draw_assistant_values(rng, row)))
+        return Aside(number, row.nod)
+
+
+def _row_topic(row: _Tellable) -> str:
+    """Return the words that say what a row is about."""
+    match row:
+        case Taste():
+            return " ".join(row.say)
+        case Happening():
+            return f"{row.thing} {row.past}"
+        case _:
+            return " ".join((*row.words, *([row.ask] if isinstance(row.ask, str) else row.ask)))
+
+
+_ARTICLE = re.compile(r"\b[Aa](?= \{(\w+)\})")
+_VOWEL = re.compile(r"(?!one|uni|use|usu|eu|ukulele)[aeiou]", re.IGNORECASE)
+
+
+def fill_values(text: str, **values: object) -> str:
+    """Return the text with its values, each also with a capital: `{item}`, `{Item}`; "a {item}" may be "an oak"."""
+    text = _ARTICLE.sub(lambda result: result[0] + "n" * bool(_VOWEL.match(str(values.get(result[1], "")))), text)
+    return text.format(**values, **{upper_first(name): upper_first(str(value)) for name, value in values.items()})
+
+
+def draw_assistant_values(rng: Random, row: Made) -> dict[str, str]:
+    """Return what an assistant makes up: slot -> entry, in the order in which they are listed."""
+    if row.how == "amount":
+        names = rng.sample(row.entries, min(6, len(row.entries)))
+        return dict(zip(names, (f"${value}" for value in rng.sample(row.values, len(names))), strict=True))
+    slots = row.slots or _ORDINALS
+    return dict(zip(slots, rng.sample(row.entries, len(slots)), strict=True))
+
+
+def written_list(row: Made, entries: dict[str, str]) -> str:
+    """Return the list or table as the assistant writes it."""
+    named = (f"{upper_first(slot)}: {entry}" for slot, entry in entries.items())
+    lines = entries.values() if row.how == "nth" else named
+    return "\n".join([f"**{row.title}**", *(f"{number}. {line}" for number, line in enumerate(lines, start=1))])
+
+
 # --- Questions whose evidence stands in one session: what the user said, what the assistant said, what the user likes.
 
 
@@ -96,8 +188,8 @@ def _never_told(needle: Needle, never: Never, *, verb: tuple[str, str] = ("menti
     """Return the question about what was never said, with the same evidence."""
     now, then = verb
     answer = f"The information provided is not enough. You did not {now} {never.lacks}, you only {then} {never.has}."
-    query = replace(needle.query, about=(never.ask,))
-    return replace(needle, question=never.ask, answer=answer, query=query, abstains=True)
+    query = structs.replace(needle.query, about=(never.ask,))
+    return structs.replace(needle, question=never.ask, answer=answer, query=query, abstains=True)
 
 
 def from_user(rng: Random, row: Attribute, *, abstains: bool) -> Needle:
@@ -181,73 +273,71 @@ def from_update(rng: Random, row: Update, *, abstains: bool) -> Needle:
 # --- Questions about dates: how long between, how long ago, which first, in which order.
 
 
+# A kind of question: from chance, when is asked and the events to its text, answer, unit, and the events' dates.
+_DatedKind: TypeAlias = "Callable[[Random, datetime, Sequence[Happening]], tuple[str, str, How, list[datetime]]]"
+
+
 def from_dates(rng: Random, rows: Sequence[Happening], *, abstains: bool) -> Needle:
     """Return a question about the dates of the first of some events; three of different themes are enough."""
-    if abstains:
-        return _unknown_event(rng, rows[0], rows[1])
-    return rng.choice(_KINDS)(rng, rows)
+    make: _DatedKind = _unknown_event if abstains else rng.choice(_KINDS)
+    asked = late_in_year(rng)
+    question, answer, how, dates = make(rng, asked, rows)
+    told, world = [], []
+    for row, date in zip(rows, dates, strict=False):
+        late = rng.randrange(len(WORDS))  # some days after the event at most, and the user says how many
+        aside = Aside(fill_values(rng.choice(row.say), when=WORDS[late]), row.nod)
+        told.append(EvidenceSession(some_time(rng, date + timedelta(days=late)), row.theme, aside))
+        world.append(WorldFact(date, row.thing, row.past))
+    # of what nobody has mentioned only the name is asked for
+    query = WorldQuery(how, tuple(row.thing for row in rows[: len(dates) + abstains]))
+    kind = "temporal-reasoning"
+    return Needle(kind, question, answer, asked, tuple(told), tuple(world), query, "events", abstains)
 
 
-def _days_between(rng: Random, rows: Sequence[Happening]) -> Needle:
-    asked, days = late_in_year(rng), rng.randint(5, 60)
-    second = asked - timedelta(days=rng.randint(4, 60))
-    dates = [second - timedelta(days=days), second]
-    question = f"How many days passed between the day {rows[0].past} and the day {rows[1].past}?"
-    return _make_needle(rng, rows[:2], dates, asked, question, _days_answer(days), "days")
-
-
-def _months_between(rng: Random, rows: Sequence[Happening]) -> Needle:
-    asked, months = late_in_year(rng), rng.randint(2, 5)
-    day = rng.randint(5, 25)
-    second = months_before(asked.replace(day=1), 1).replace(day=day)
-    dates = [months_before(second, months), second]
-    question = f"How many months passed between the day {rows[0].past} and the day {rows[1].past}?"
-    return _make_needle(rng, rows[:2], dates, asked, question, f"{months} months", "months")
+def _time_between(
+    rng: Random, asked: datetime, rows: Sequence[Happening], unit: Literal["days", "months"]
+) -> tuple[str, str, How, list[datetime]]:
+    if unit == "days":
+        count = rng.randint(5, 60)
+        second = asked - timedelta(days=rng.randint(4, 60))
+        first, answer = second - timedelta(days=count), _days_answer(count)
+    else:
+        count = rng.randint(2, 5)
+        second = months_before(asked.replace(day=1), 1).replace(day=rng.randint(5, 25))
+        first, answer = months_before(second, count), f"{count} months"
+    question = f"How many {unit} passed between the day {rows[0].past} and the day {rows[1].past}?"
+    return question, answer, unit, [first, second]
 
 
 def _how_long_ago(
-    rng: Random, rows: Sequence[Happening], unit: Literal["days", "weeks"], least: int, most: int
-) -> Needle:
-    asked, count = late_in_year(rng), rng.randint(least, most)
+    rng: Random, asked: datetime, rows: Sequence[Happening], unit: Literal["days", "weeks"], least: int, most: int
+) -> tuple[str, str, How, list[datetime]]:
+    count = rng.randint(least, most)
     answer = _days_answer(count) if unit == "days" else f"{count} weeks"
-    dates = [asked - timedelta(**{unit: count})]
-    return _make_needle(rng, rows[:1], dates, asked, f"How many {unit} ago did I {rows[0].did}?", answer, unit)
+    return f"How many {unit} ago did I {rows[0].did}?", answer, unit, [asked - timedelta(**{unit: count})]
 
 
-def _which_first(rng: Random, rows: Sequence[Happening]) -> Needle:
-    dates, asked = _dates_apart(rng, 2)
-    named = [rows[0].thing, rows[1].thing]
-    rng.shuffle(named)
-    question = f"Which of the two came first, {named[0]} or {named[1]}?"
-    return _make_needle(rng, rows[:2], dates, asked, question, rows[0].thing, "first")
-
-
-def _event_order(rng: Random, rows: Sequence[Happening]) -> Needle:
-    dates, asked = _dates_apart(rng, 3)
-    named = [row.thing for row in rows[:3]]
+def _order_of(
+    rng: Random, asked: datetime, rows: Sequence[Happening], count: int
+) -> tuple[str, str, How, list[datetime]]:
+    # at least four days apart, so that no user's "three days ago" turns them round
+    weeks = rng.sample(range(1, 12), count)
+    dates = sorted(asked - timedelta(days=7 * week + rng.randint(0, 3)) for week in weeks)
+    named = [row.thing for row in rows[:count]]
+    if count == 2:
+        shuffled = named[:]
+        rng.shuffle(shuffled)
+        return f"Which of the two came first, {shuffled[0]} or {shuffled[1]}?", named[0], "first", dates
     shuffled = rng.sample(named, 3)
     question = f"In which order did these three happen: {shuffled[0]}, {shuffled[1]} and {shuffled[2]}?"
-    answer = f"First {named[0]}, then {named[1]}, and last {named[2]}"
-    return _make_needle(rng, rows[:3], dates, asked, question, answer, "order")
+    return question, f"First {named[0]}, then {named[1]}, and last {named[2]}", "order", dates
 
 
-_KINDS: tuple[Callable[[Random, Sequence[Happening]], Needle], ...] = (
-    _days_between, partial(_how_long_ago, unit="days", least=5, most=40),
-    partial(_how_long_ago, unit="weeks", least=2, most=12), _months_between, _which_first, _event_order,
+_KINDS: tuple[_DatedKind, ...] = (
+    partial(_time_between, unit="days"), partial(_how_long_ago, unit="days", least=5, most=40),
+    partial(_how_long_ago, unit="weeks", least=2, most=12), partial(_time_between, unit="months"),
+    partial(_order_of, count=2), partial(_order_of, count=3),
 )  # fmt: skip
-
-
-def _unknown_event(rng: Random, known: Happening, unknown: Happening) -> Needle:
-    asked = late_in_year(rng)
-    date = asked - timedelta(days=rng.randint(10, 60))
-    named = rng.sample([known.thing, unknown.thing], 2)
-    question, how = rng.choice(_UNKNOWN)
-    question = question.format(known=known.past, unknown=unknown.past, did=unknown.did, first=named[0], second=named[1])
-    text = f"You mentioned {known.thing}, you did not mention {unknown.thing}"
-    answer = f"The information provided is not enough. {text}."
-    return _make_needle(rng, [known], [date], asked, question, answer, how, unknown=unknown)
-
-
 _UNKNOWN: tuple[tuple[str, How], ...] = (
     ("How many days passed between the day {known} and the day {unknown}?", "days"),
     ("Which of the two came first, {first} or {second}?", "first"),
@@ -255,30 +345,18 @@ _UNKNOWN: tuple[tuple[str, How], ...] = (
 )
 
 
-def _dates_apart(rng: Random, count: int) -> tuple[list[datetime], datetime]:
-    """Return the dates of events at least four days apart, in order, and when is asked."""
-    asked = late_in_year(rng)
-    weeks = rng.sample(range(1, 12), count)
-    return sorted(asked - timedelta(days=7 * week + rng.randint(0, 3)) for week in weeks), asked
+def _unknown_event(rng: Random, asked: datetime, rows: Sequence[Happening]) -> tuple[str, str, How, list[datetime]]:
+    known, unknown = rows[:2]
+    date = asked - timedelta(days=rng.randint(10, 60))
+    named = rng.sample([known.thing, unknown.thing], 2)
+    question, how = rng.choice(_UNKNOWN)
+    question = question.format(known=known.past, unknown=unknown.past, did=unknown.did, first=named[0], second=named[1])
+    text = f"You mentioned {known.thing}, you did not mention {unknown.thing}"
+    return question, f"The information provided is not enough. {text}.", how, [date]
 
 
 def _days_answer(days: int) -> str:
     return f"{days} days. {days + 1} days (including the last day) is also acceptable."
-
-
-def _make_needle(
-    rng: Random, rows: Sequence[Happening], dates: Sequence[datetime], asked: datetime, question: str, answer: str,
-    how: How, unknown: Happening | None = None,
-) -> Needle:  # fmt: skip
-    told = []
-    for row, date in zip(rows, dates, strict=True):
-        late = rng.randrange(len(WORDS))  # some days after the event at most, and the user says how many
-        aside = Aside(fill_values(rng.choice(row.say), when=WORDS[late]), row.nod)
-        told.append(EvidenceSession(some_time(rng, date + timedelta(days=late)), row.theme, aside))
-    world = tuple(WorldFact(date, row.thing, row.past) for row, date in zip(rows, dates, strict=True))
-    query = WorldQuery(how, tuple(row.thing for row in (*rows, *([unknown] if unknown else []))))
-    kind, abstains = "temporal-reasoning", unknown is not None
-    return Needle(kind, question, answer, asked, tuple(told), world, query, "events", abstains)
 
 
 _Row = TypeVar("_Row")
@@ -321,7 +399,14 @@ def generate_needles(count: int, seed: int) -> Iterator[Needle]:
     """Yield `count` questions; the same ones for a seed, and the first of them for a smaller count."""
     decks = _Decks(Random(f"longmemeval rows {seed}"))
     for number, kind in enumerate(question_kinds(count)):
-        yield _draw_needle(Random(f"longmemeval question {seed} {number}"), kind, decks)
+        rng = Random(f"longmemeval question {seed} {number}")
+        if kind.type == "temporal-reasoning":
+            yield from_dates(rng, decks.draw(kind, all_of(Happening), 3), abstains=kind.abstains)
+        elif kind.type == "single-session-preference":
+            yield from_taste(rng, *decks.draw(kind, all_of(Taste)))
+        else:
+            row_type, make = _MAKERS[kind.type]
+            yield make(rng, *decks.draw(kind, all_of(row_type)), abstains=kind.abstains)
 
 
 class _Decks:
@@ -336,15 +421,6 @@ class _Decks:
         if len(left) < count:
             left[:] = self._rng.sample(range(len(rows)), len(rows))
         return [rows[left.pop()] for _ in range(count)]
-
-
-def _draw_needle(rng: Random, kind: QuestionKind, decks: _Decks) -> Needle:
-    if kind.type == "temporal-reasoning":
-        return from_dates(rng, decks.draw(kind, all_of(Happening), 3), abstains=kind.abstains)
-    if kind.type == "single-session-preference":
-        return from_taste(rng, *decks.draw(kind, all_of(Taste)))
-    row_type, make = _MAKERS[kind.type]
-    return make(rng, *decks.draw(kind, all_of(row_type)), abstains=kind.abstains)
 
 
 _MAKERS: dict[str, tuple[Any, Callable[..., Needle]]] = {

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from msgspec import Struct
+
 from pytest_ltm._language.words import upper_first
 from pytest_ltm._storage.schema import load_yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from random import Random
 
     Count = Callable[[str], int]
@@ -27,8 +28,7 @@ _FOLDER = Path(__file__).parent / "texts"
 _Row = TypeVar("_Row")
 
 
-@dataclass(frozen=True, slots=True)
-class AssistantRequest:
+class AssistantRequest(Struct, frozen=True):
     """What a user asks an assistant for."""
 
     text: str
@@ -36,8 +36,7 @@ class AssistantRequest:
     """A noun phrase for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Aspect:
+class Aspect(Struct, frozen=True):
     """One side of a theme: any of the things to do goes with any of the reasons."""
 
     name: str
@@ -45,8 +44,7 @@ class Aspect:
     reasons: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Theme:
+class Theme(Struct, frozen=True):
     """A field of everyday advice."""
 
     name: str
@@ -54,8 +52,7 @@ class Theme:
     aspects: tuple[Aspect, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Never:
+class Never(Struct, frozen=True):
     """A question about something similar that was never said."""
 
     ask: str
@@ -64,8 +61,7 @@ class Never:
     """What was said instead."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
+class Subject(Struct, frozen=True, kw_only=True):
     """What a question can be about, and a similar one that nobody can answer."""
 
     key: str
@@ -79,8 +75,7 @@ class Subject:
     never: Never
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attribute(Subject):
+class Attribute(Subject, frozen=True, kw_only=True):
     """Something about the user that does not change."""
 
     say: tuple[str, ...]
@@ -91,8 +86,7 @@ class Attribute(Subject):
     """How the value is written in an answer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Update(Subject):
+class Update(Subject, frozen=True, kw_only=True):
     """Something about the user that changes; values in the order in which they may follow each other."""
 
     old: tuple[str, ...]
@@ -104,8 +98,7 @@ class Update(Subject):
     shown: str = "{v}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ItemSeries(Subject):
+class ItemSeries(Subject, frozen=True, kw_only=True):
     """Items mentioned one by one, to be counted or summed up."""
 
     how: str
@@ -117,8 +110,7 @@ class ItemSeries(Subject):
     unit: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Made(Subject):
+class Made(Subject, frozen=True, kw_only=True):
     """A list or table that an assistant makes up."""
 
     how: str
@@ -131,8 +123,7 @@ class Made(Subject):
     values: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Happening:
+class Happening(Struct, frozen=True, kw_only=True):
     """A dated event."""
 
     theme: str
@@ -143,8 +134,7 @@ class Happening:
     say: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Taste:
+class Taste(Struct, frozen=True, kw_only=True):
     """What advice to the user should respect."""
 
     theme: str
@@ -174,7 +164,7 @@ def load_frames() -> dict[str, tuple[str, ...]]:
     return {name: tuple(lines) for name, lines in _read_texts("frames").items()}
 
 
-_FILES = {
+_FILES: Mapping[Any, str] = {
     Attribute: "facts", Update: "updates", ItemSeries: "several", Happening: "events", Made: "assistant",
     Taste: "preferences",
 }  # fmt: skip
@@ -197,8 +187,7 @@ def _read_texts(name: str) -> Any:
 # --- Pieces of advice on one theme, and the shapes in which replies give them: points, plans, questions, examples.
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """One thing to do, and why."""
 
     aspect: str
@@ -233,7 +222,7 @@ class Advice:
 def write_points(rng: Random, advice: Advice, room: int, count: Count) -> list[str]:
     """Return points with a name each, sometimes with a list of them at the end."""
     wants_list = rng.random() < _LISTED
-    result = list(_fit_pieces(rng, advice, room * 2 // 3 if wants_list else room, count, "points"))
+    result = list(_fit_pieces("points", rng, advice, room * 2 // 3 if wants_list else room, count))
     lines = [f"- {line}" for line, _ in result]
     if not (wants_list and lines):
         return lines
@@ -256,43 +245,31 @@ def write_plan(rng: Random, advice: Advice, room: int, count: Count) -> list[str
     return lines if len(lines) > 1 else []
 
 
-def write_questions(rng: Random, advice: Advice, room: int, count: Count) -> list[str]:
-    """Return questions with their answers."""
-    return [line for line, _ in _fit_pieces(rng, advice, room, count, "questions")]
-
-
-def write_examples(rng: Random, advice: Advice, room: int, count: Count) -> list[str]:
-    """Return paragraphs."""
-    lines = [line for line, _ in _fit_pieces(rng, advice, room, count, "examples")]
-    return [part for line in lines for part in (line, "")][:-1]
-
-
 SHAPES: dict[str, Shape] = {
-    "points": write_points, "plan": write_plan, "questions": write_questions, "examples": write_examples
-}  # fmt: skip
+    "points": write_points,
+    "plan": write_plan,
+    "questions": lambda *known: [line for line, _ in _fit_pieces("questions", *known)],
+    "examples": lambda *known: [part for line, _ in _fit_pieces("examples", *known) for part in (line, "")][:-1],
+}
 _LISTED = 0.3  # the share of lists of points that end in a list of steps
 
 
-def _fit_pieces(rng: Random, advice: Advice, room: int, count: Count, frame: str) -> Iterator[tuple[str, Piece]]:
+def _fit_pieces(frame: str, rng: Random, advice: Advice, room: int, count: Count) -> Iterator[tuple[str, Piece]]:
     """Yield pieces in a frame until the room is used up."""
     while True:
-        piece = advice.next()
-        line = _frame_piece(rng, advice, piece, frame)
+        piece, chosen = advice.next(), rng.choice(load_frames()[frame])
+        # drawn even where a frame has no place for it, so that another frame changes nothing that follows
+        slots = {
+            "Aspect": piece.aspect, "aspect": f'"{piece.aspect}"', "do": piece.do, "Do": upper_first(piece.do),
+            "do2": advice.next().do if "{do2}" in chosen else "", "tail": rng.choice(load_frames()["tails"]),
+            "minutes": rng.choice((10, 15, 20, 30, 45)), "weeks": rng.choice((3, 4, 5, 6)),
+            "for": piece.reason, "For": upper_first(piece.reason),
+        }  # fmt: skip
+        line = chosen.format(**slots).rstrip()
         room -= count(f"- {line}\n\n")
         if room < 0:
             return
         yield line, piece
-
-
-def _frame_piece(rng: Random, advice: Advice, piece: Piece, frame: str) -> str:
-    chosen = rng.choice(load_frames()[frame])
-    slots = {
-        "Aspect": piece.aspect, "aspect": f'"{piece.aspect}"', "do": piece.do, "Do": upper_first(piece.do),
-        "do2": advice.next().do if "{do2}" in chosen else "", "tail": rng.choice(load_frames()["tails"]),
-        "minutes": rng.choice((10, 15, 20, 30, 45)), "weeks": rng.choice((3, 4, 5, 6)),
-        "for": piece.reason, "For": upper_first(piece.reason),
-    }  # fmt: skip
-    return chosen.format(**slots).rstrip()
 
 
 # --- Task-oriented talk: what a user asks an assistant for, and long helpful replies, from an endless stock.
@@ -331,8 +308,7 @@ _MENTIONED = 0.4  # the share of these that tell something about themselves as w
 _GREETS, _THANKS, _CHANGES, _BYES, _NODS = 0.3, 0.3, 0.5, 0.2, 0.6
 
 
-@dataclass(frozen=True, slots=True)
-class Aside:
+class Aside(Struct, frozen=True):
     """What is said in a session beside its task."""
 
     said: str = ""

@@ -48,7 +48,12 @@ def baseline_text(side: GateSide, version: str) -> str:
     held = sorted(side.result.conversations, key=lambda e: (e.span or 0, e.span_label, natural_sort_key(e.trial)))
     facts = {(*plan.place, key): value for plan in side.plans for key, value in plan.examples.items()}
     common, own = _by_scenario(facts)
-    rows = sorted((row for one in held for row in one.scenarios), key=_baseline_order)
+
+    def place(row: ScenarioResult) -> tuple[Any, ...]:
+        example, label, trial = map(natural_sort_key, (row.example, row.span_label, row.trial))
+        return row.scenario, example, row.span or 0, label, trial
+
+    rows = sorted((row for one in held for row in one.scenarios), key=place)
     settings = dict(side.plans[0].settings) if side.plans else {}
     # The span stands with each conversation: one baseline holds several.
     settings.pop("span", None)
@@ -71,11 +76,6 @@ def baseline_text(side: GateSide, version: str) -> str:
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
-def _baseline_order(row: ScenarioResult) -> tuple[Any, ...]:
-    example, label, trial = map(natural_sort_key, (row.example, row.span_label, row.trial))
-    return row.scenario, example, row.span or 0, label, trial
-
-
 def _by_scenario(
     facts: Mapping[tuple[str, str, str], Mapping[str, object]],
 ) -> tuple[dict[str, dict[str, object]], dict[tuple[str, str, str], dict[str, object]]]:
@@ -94,13 +94,9 @@ def _by_scenario(
 
 def _conversation_entry(held: ConversationResult, plans: Sequence[PlanFacts]) -> dict[str, Any]:
     prints = [plan.fingerprint for plan in plans if plan.place == (held.span_label, held.trial)]
-    return {
-        "span": held.span_label,
-        "memory_span": held.span,
-        "trial": held.trial,
-        "plan": held.plan_fingerprint if held.plan_fingerprint in prints or not prints else prints[0],
-        **fields_of(held, "tokens", "reply_tokens", "cost_usd"),
-    }
+    known = held.plan_fingerprint if held.plan_fingerprint in prints or not prints else prints[0]
+    place = {"span": held.span_label, "memory_span": held.span, "trial": held.trial}
+    return place | {"plan": known} | fields_of(held, "tokens", "reply_tokens", "cost_usd")
 
 
 def _row_entry(row: ScenarioResult) -> dict[str, Any]:
@@ -157,9 +153,13 @@ def parse_baseline(content: bytes, where: str, name: str) -> GateSide:
         # isolated variants of one scenario share their place: the first conversation has the rows of all
         taken = any(plan.place == place for plan in plans)
         mine = () if taken else tuple(row for row in rows if (row.span_label, row.trial) == place)
-        conversations.append(_parse_conversation(one, fields, mine))
+        whole = one["plan"].text("a fingerprint")
+        agent_print = fields["agent_fingerprint"].text("a fingerprint")
+        read: dict[str, Any] = {"agent_spec": fields["agent_spec"].text(), "agent_fingerprint": agent_print}
+        read |= {"span": one["memory_span"].value, "plan_fingerprint": whole, "scenarios": mine}
+        read |= _parse_numbers(one, "tokens", "reply_tokens", "cost_usd")
+        conversations.append(ConversationResult(agent=agent, span_label=place[0], trial=place[1], **read))
         own, facts = {**settings, "span": conversations[-1].span}, {} if taken else examples.get(place, {})
-        whole = conversations[-1].plan_fingerprint
         plans.append(PlanFacts(span_label=place[0], trial=place[1], fingerprint=whole, settings=own, examples=facts))
     return GateSide(name=name, result=RunResult(run_id=name, conversations=tuple(conversations)), plans=tuple(plans))
 
@@ -168,6 +168,7 @@ _TOP = ("format", "agent", "agent_spec", "agent_fingerprint", "plan", "scenarios
 
 
 def _parse_scenarios(item: Field) -> dict[str, dict[str, Any]]:
+    """Return what all examples of a scenario have in common, by its name."""
     result: dict[str, dict[str, Any]] = {}
     for one in item.items("scenarios"):
         fields = one.mapping(required=("scenario",))
@@ -214,50 +215,32 @@ def _parse_rows(
 def _parse_result(
     fields: Mapping[str, Field], agent: str, place: tuple[str, str], span: int | None, facts: Mapping[str, Any]
 ) -> ScenarioResult:
-    score = _read_if_given(fields["score"], lambda item: item.number(0, 1, "a score"))
+    score = _read_if_given(fields["score"], _parse_score)
     mark, skills = facts.get("threshold", 1.0), facts.get("skills", ())
     outcome: Any = "failed" if score is None or score < min(mark, FULL_MARKS) else "passed"
     cause: Any = ""
     if score is None:
         outcome = _one_of(fields.get("outcome"), ("error", "skipped"), "skipped")
         cause = _one_of(fields.get("cause"), get_args(Cause), "")
-    return ScenarioResult(
-        scenario=fields["scenario"].text(),
-        example=fields["example"].text(),
-        agent=agent,
-        span_label=place[0],
-        span=span,
-        trial=place[1],
-        nodeid="",
-        outcome=outcome,
-        score=score,
-        upper=_read_if_given(fields.get("upper"), lambda item: item.number(0, 1, "a score")),
-        reason="",
-        cause=cause,
-        threshold=mark,
-        skills=tuple(skills),
-        gap=_read_if_given(fields.get("gap"), Field.whole),
-        tokens=_read_if_given(fields.get("tokens"), Field.whole) or 0,
-        cost_usd=_read_if_given(fields.get("cost_usd"), _parse_dollars),
-    )
+    known: dict[str, Any] = {name: fields[name].text() for name in ("scenario", "example")}
+    known |= {
+        "agent": agent,
+        "span": span,
+        "span_label": place[0],
+        "trial": place[1],
+        "outcome": outcome,
+        "cause": cause,
+        "score": score,
+    }
+    numbers = _parse_numbers(fields, "upper", "gap", "tokens", "cost_usd")
+    return ScenarioResult(**known, **numbers, nodeid="", reason="", threshold=mark, skills=tuple(skills))
 
 
-def _parse_conversation(
-    fields: Mapping[str, Field], top: Mapping[str, Field], rows: tuple[ScenarioResult, ...]
-) -> ConversationResult:
-    return ConversationResult(
-        agent=top["agent"].text(),
-        agent_spec=top["agent_spec"].text(),
-        span_label=fields["span"].text(),
-        span=fields["memory_span"].value,
-        trial=fields["trial"].text(),
-        plan_fingerprint=fields["plan"].text("a fingerprint"),
-        agent_fingerprint=top["agent_fingerprint"].text("a fingerprint"),
-        scenarios=rows,
-        tokens=_read_if_given(fields.get("tokens"), Field.whole) or 0,
-        reply_tokens=_read_if_given(fields.get("reply_tokens"), Field.whole) or 0,
-        cost_usd=_read_if_given(fields.get("cost_usd"), _parse_dollars),
-    )
+def _parse_numbers(fields: Mapping[str, Field], *names: str) -> dict[str, Any]:
+    """Return the numbers that are given; the others have their defaults."""
+    read = {"upper": _parse_score, "cost_usd": _parse_dollars}
+    values = {name: _read_if_given(fields.get(name), read.get(name, Field.whole)) for name in names}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _one_of(item: Field | None, words: Sequence[str], default: str) -> str:
@@ -274,3 +257,7 @@ def _read_if_given(item: Field | None, read: Callable[[Field], T]) -> T | None:
 
 def _parse_dollars(item: Field) -> float:
     return item.number(0, 1e12, "dollars")
+
+
+def _parse_score(item: Field) -> float:
+    return item.number(0, 1, "a score")

@@ -89,6 +89,7 @@ def refusal_text(unequal: Unequal, before: str, ways: CompareHints) -> str:
     spans = ", ".join(dict.fromkeys(span for span, _ in unequal.places))
     lines = [f"{before} has another plan (memory spans that differ: {spans}); 'there' is {before}:"]
     lines += first_and_rest([f"  - {sentence}" for sentence in unequal.sentences], _MOST, "  … and {:,} more")
+    # Only what can still change is offered: a run that is over has its plan.
     cures = []
     if ways.settings and unequal.options:
         cures.append(f"for the same plan: {' '.join(unequal.options)}")
@@ -288,6 +289,7 @@ def _make_change(before: GateSide, held: Sequence[ConversationResult], span: str
 
 def _conversations_of_trials(held: Sequence[ConversationResult], trials: set[str]) -> list[ConversationResult]:
     mine = [each for each in held if each.trial in trials]
+    # by their texts as well: `1` and `01` are equal in natural order
     return sorted(mine, key=lambda each: (natural_sort_key(each.trial), each.trial))
 
 

@@ -5,10 +5,8 @@ A rule is about a metric: a number with its words, its good direction, its unit,
 
 from __future__ import annotations
 
-import functools
 import math
 import re
-from dataclasses import KW_ONLY, dataclass
 from math import fsum
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -31,8 +29,7 @@ if TYPE_CHECKING:
 Unit: TypeAlias = Literal["share", "points", "tokens", "usd", "chance"]
 
 
-@dataclass(frozen=True, slots=True)
-class GateMetric:
+class GateMetric(Struct, frozen=True):
     """One number about one agent, mostly at one memory span."""
 
     name: str
@@ -41,7 +38,6 @@ class GateMetric:
     """As sentences call it."""
     means: str
     """What it is, for tables of the documentation and `--help`."""
-    _: KW_ONLY
     higher_is_better: bool = True
     under: bool = True
     """A rule of `--ltm-fail-under` may be about it: where it lies."""
@@ -68,6 +64,7 @@ class GateMetric:
 
 def _sum_if_known(values: Sequence[float | None]) -> float | None:
     """Return the sum; None if there are none or any of them is unknown."""
+    # a sum of what is known alone would keep a limit that the whole breaks
     known = [value for value in values if value is not None]
     return fsum(known) if known and len(known) == len(values) else None
 
@@ -81,6 +78,7 @@ METRICS = (
         "total", "points", "the total", "sum over scenarios of the mean over examples",
         of_rows=lambda rows: total_score(scores_by_scenario(rows)) if any(row.scored for row in rows) else None,
     ),
+    # Of two runs the worst scenarios may be different ones: nobody could say what moved.
     GateMetric(
         "worst", "share", "the lowest mean of a scenario", "mean of the scenario with the lowest one", against=False,
         of_rows=lambda rows: min((mean_or_none(of) or 0.0 for of in scores_by_scenario(rows).values()), default=None),
@@ -135,6 +133,7 @@ METRICS = (
         "the same for each scenario, corrected for looking at all of them", under=False, scoped=False,
     ),
 )  # fmt: skip
+# Of four digits at most: no run has more trials, and the binomials of a longer number would take for ever.
 _TRIES = lazy_pattern(r"pass(?P<kind>[\^@])(?P<tries>[1-9][0-9]{0,3})")
 _RECALL = lazy_pattern(r"recall@([1-9][0-9]{0,3})")
 # Names of metrics with a number of their own.
@@ -147,7 +146,11 @@ def gate_metric(name: str) -> GateMetric | None:
         first = int(match[1])
         among = f"among the first {first}" if first > 1 else "in the first of the"
         words = f"the share of needles {among} retrieved texts"
-        return GateMetric(name, "share", words, words, against=False, of_rows=functools.partial(_mean_recall, k=first))
+
+        def mean_recall(rows: Rows) -> float | None:
+            return mean_or_none([value for row in rows if (value := recall_at(row.questions, first)) is not None])
+
+        return GateMetric(name, "share", words, words, against=False, of_rows=mean_recall)
     match = _TRIES.fullmatch(name)
     if match is None:
         return next((one for one in METRICS if one.name == name), None)
@@ -155,11 +158,6 @@ def gate_metric(name: str) -> GateMetric | None:
     words = f"the chance that {'all' if every else 'one'} of {tries} trials {'pass' if every else 'passes'}"
     words = "the chance that a trial passes" if tries == 1 else words
     return GateMetric(name, "share", words, words, tries=tries, of_rows=lambda rows: pass_k(rows, tries, every=every))
-
-
-def _mean_recall(rows: Rows, k: int) -> float | None:
-    """Return the mean over the examples of which it is known; None if it is known of none."""
-    return mean_or_none([value for row in rows if (value := recall_at(row.questions, k)) is not None])
 
 
 def metric_names(*, against: bool) -> tuple[str, ...]:
@@ -171,6 +169,7 @@ def metric_names(*, against: bool) -> tuple[str, ...]:
 # --- A rule, and how it is read.
 
 ScopeKind: TypeAlias = Literal["", "scenario", "skill"]
+_KINDS = ("scenario", "skill")
 FORM = "[scenario:NAME.|skill:R.]METRIC:LIMIT[%]"
 _NUMBER = lazy_pattern(r"(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?P<factor>[kKmM]?)(?P<percent>%?)")
 # What is meant as a number, also where it is none that a limit can be.
@@ -248,17 +247,13 @@ class Rule(Struct, frozen=True, kw_only=True):
         """Return values of the rule's metric with their units: its limit exactly, all so that they differ."""
         if self.metric.unit == "tokens":
             return [f"{value:,.0f}" for value in values]
-        texts = [_distinct_decimals(value, values, exact=self.limit) for value in values]
-        return [f"{text} USD" for text in texts] if self.metric.unit == "usd" else texts
-
-
-def _distinct_decimals(value: float, among: Sequence[float], *, exact: float) -> str:
-    """Return two decimals, more where they would make two values look the same, hide one, or round an `exact` one."""
-    for digits in range(2, 7):
-        rounded = [round(one, digits) for one in sorted({0.0, *among})]
-        if len(set(rounded)) == len(rounded) and (exact not in among or exact in rounded):
-            return f"{value:.{digits}f}"
-    return f"{value:.6g}"
+        form = ".6g"
+        # two decimals, more where they would make two values look the same, hide one, or round the limit
+        for digits in range(6, 1, -1):
+            rounded = [round(one, digits) for one in sorted({0.0, *values})]
+            if len(set(rounded)) == len(rounded) and (self.limit not in values or self.limit in rounded):
+                form = f".{digits}f"
+        return [f"{value:{form}}{' USD' * (self.metric.unit == 'usd')}" for value in values]
 
 
 def parse_limit_rule(text: str) -> Rule:
@@ -277,6 +272,7 @@ def parse_change_rule(text: str) -> Rule:
 
 
 def _parse_rule(text: str, *, against: bool) -> Rule:
+    # the last colon is that of the limit: a scope has one of its own
     head, colon, limit = (part.strip() for part in text.rpartition(":"))
     if not colon and gate_metric(limit):
         raise ConfigurationError(f"{text!r} names no limit. Write it as '{limit}:LIMIT'")
@@ -286,7 +282,12 @@ def _parse_rule(text: str, *, against: bool) -> Rule:
     scope, name = _parse_scope(text, head)
     result = gate_metric(name)
     if result is None:
-        raise ConfigurationError(f"{text!r}: {_no_metric(name or limit, against=against)}")
+        known, wrong = metric_names(against=against), name or limit
+        kind, dot, rest = wrong.partition(".")
+        # what was meant may be a scope
+        meant = f" Did you mean '{kind}:{rest}'?" if dot and kind in _KINDS else did_you_mean(wrong.lower(), known)
+        listed = "" if dot and kind in _KINDS else f", METRIC one of {', '.join(known)}"
+        raise ConfigurationError(f"{text!r}: there is no metric {wrong!r}.{meant} Write {FORM}{listed}")
     if not (result.against if against else result.under):
         other = "where a metric lies (fail-under)" if against else "what moved (compare-fail)"
         raise ConfigurationError(f"{text!r}: {name!r} is for rules about {other} only")
@@ -296,25 +297,16 @@ def _parse_rule(text: str, *, against: bool) -> Rule:
     return Rule(text=text.strip(), metric=result, limit=value, relative=relative, against=against, scope=scope)
 
 
-def _no_metric(wrong: str, *, against: bool) -> str:
-    """Return what to write in place of an unknown metric."""
-    known = metric_names(against=against)
-    text = f"there is no metric {wrong!r}."
-    kind, dot, rest = wrong.partition(".")
-    if dot and kind in ("scenario", "skill"):
-        return f"{text} Did you mean '{kind}:{rest}'? Write {FORM}"
-    return f"{text}{did_you_mean(wrong.lower(), known)} Write {FORM}, METRIC one of {', '.join(known)}"
-
-
 def _parse_scope(text: str, head: str) -> tuple[Scope, str]:
     kind, colon, rest = (part.strip() for part in head.partition(":"))
     if not colon:
         return Scope(), head
+    # the last dot: a name may hold others, as those of scenarios do that are told apart by their modules
     name, dot, of = rest.rpartition(".")
-    if kind in ("scenario", "skill") and dot and not name:
+    if kind in _KINDS and dot and not name:
         raise ConfigurationError(f"{text!r} names no {kind}. Write it as '{kind}:NAME.{of}:LIMIT'")
-    if kind not in ("scenario", "skill"):
-        near = did_you_mean(kind, ["scenario", "skill"])
+    if kind not in _KINDS:
+        near = did_you_mean(kind, _KINDS)
         raise ConfigurationError(f"{text!r}: a rule is about a scenario or a skill, not a {kind!r}.{near} Write {FORM}")
     if not (dot and name):
         raise ConfigurationError(f"{text!r}: which metric of {kind} {rest!r}? Write it as '{kind}:{rest}.mean:LIMIT'")
@@ -332,6 +324,7 @@ def _parse_limit(text: str, limit: str, of: GateMetric, *, against: bool) -> tup
         raise ConfigurationError(f"{text!r}: k and m are for numbers of tokens")
     if not math.isfinite(value):
         raise ConfigurationError(f"{text!r}: {limit!r} is not a limit")
+    # a share that should be small is 0 in most baselines, and so would be any share of it: there 5% are 5 points
     relative = percent and against and (of.higher_is_better or of.unit != "share")
     if percent and not relative and of.unit != "share":
         plain = {"usd": "dollars, as in 1.5", "tokens": "tokens, as in 20k"}.get(of.unit, "points, as in 8.5")

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
@@ -52,7 +52,11 @@ def facts_of(plan: object, *, span_label: str, trial: str, fingerprint: str) -> 
         return PlanFacts(span_label=span_label, trial=trial, fingerprint=fingerprint)
     listed = plan.get("examples")
     known = [one for one in (listed if isinstance(listed, list) else []) if isinstance(one, Mapping)]
-    examples = {f"{one.get('scenario')}/{one.get('example')}": _example_facts(one) for one in known}
+    examples = {}
+    for one in known:
+        digest = None if one.get("definition") is None else _short_digest(_canonical_text(one["definition"]))
+        own = {name: value_or_digest(one[name]) for name in one if name not in ("scenario", "example", "definition")}
+        examples[f"{one.get('scenario')}/{one.get('example')}"] = own | {"definition": digest}
     settings = {str(name): value_or_digest(value) for name, value in plan.items() if name not in ("examples", "trial")}
     return PlanFacts(span_label=span_label, trial=trial, fingerprint=fingerprint, settings=settings, examples=examples)
 
@@ -63,14 +67,8 @@ def value_or_digest(value: object) -> object:
     return value if len(text) <= _SHORT else f"sha256:{_short_digest(text)}"
 
 
-def _example_facts(example: Mapping[str, Any]) -> dict[str, object]:
-    rest = {name: value for name, value in example.items() if name not in ("scenario", "example", "definition")}
-    definition = example.get("definition")
-    digest = None if definition is None else _short_digest(_canonical_text(definition))
-    return {**{name: value_or_digest(value) for name, value in rest.items()}, "definition": digest}
-
-
 def _canonical_text(value: object) -> str:
+    # equal plans of other versions may have their fields in another order
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
@@ -167,7 +165,11 @@ def _plan_difference(before: Sequence[PlanFacts], now: Sequence[PlanFacts]) -> U
     ]
     whats = group_by(pairs, lambda each: each[1])
     sentences += [f"{_list_examples([key for key, _ in keys])}: {what}" for what, keys in whats.items()]
-    options = [_option_of(name, there) for name, (there, _) in settings.items() if name in _OPTIONS]
+    options = []
+    for name, (there, _) in settings.items():
+        secret = name == "seed" and isinstance(there, str)
+        shown = "env:NAME (the variable with that secret)" if secret else there
+        options += [f"--ltm-{name.replace('_', '-')}={shown}"] * (name in _OPTIONS)
     if not sentences:
         sentences = ["the difference is unknown: one of the plans was not kept, or another version wrote it"]
     return Unequal(
@@ -180,11 +182,6 @@ def _plan_difference(before: Sequence[PlanFacts], now: Sequence[PlanFacts]) -> U
         same=0 if settings else len(both) - len(changed),
         of=len(ours),
     )
-
-
-def _option_of(name: str, value: object) -> str:
-    secret = name == "seed" and isinstance(value, str)
-    return f"--ltm-{name.replace('_', '-')}={'env:NAME (the variable with that secret)' if secret else value}"
 
 
 def _examples_option(theirs: Iterable[str], ours: Iterable[str]) -> list[str]:

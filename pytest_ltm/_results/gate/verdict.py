@@ -114,20 +114,22 @@ def decide_gate(
     asked = [row for row in run.scenarios if row.pass_k is not None]
     tries = group_by(asked, lambda row: (row.agent, row.span_label, row.scenario, row.example))
     findings += map(_pass_k, tries.values())
-    if not any(rule.metric.name == "errors" and not rule.against and not rule.scope.kind for rule in rules):
-        findings += _error_findings(places)
-    return GateVerdict(findings=tuple(findings), lost=why_unmeasured(run) or lost_too or _lost_before(rules, changes))
-
-
-def _lost_before(rules: Sequence[Rule], changes: Changes | None) -> str:
-    """Return why a baseline says too little; baselines that are kept are never such, run folders may be."""
-    if changes is None or not any(rule.against for rule in rules):
-        return ""
-    rows = {(row.span_label, row.trial, row.id): row for change in changes.changes for row in change.before}
-    # Rows are counted once, however many agents of the later run are compared with them.
-    gone = sum(row.infrastructure for row in rows.values())
-    why = "because of agent, judge, user or budget"
-    return f"{changes.before} lost {gone} of {len(rows)} examples {why}" if gone else ""
+    judged = [rule for rule in rules if rule.metric.name == "errors" and not rule.against and not rule.scope.kind]
+    for (agent, span), held in places.items() if not judged else ():
+        rows = [row for each in held for row in each.scenarios if row.outcome == "error" and not row.infrastructure]
+        names = list(dict.fromkeys(row.scenario for row in rows))
+        where = ", ".join(names[:_WHERE]) + (" …" if len(names) > _WHERE else "")
+        sentence = f"{len(rows)} example{'s' * (len(rows) > 1)} ended in an error of the scenario: {where}"
+        findings += [Finding("errors:0", agent, span, "failed", sentence)] * bool(rows)
+    lost = why_unmeasured(run) or lost_too
+    if changes and not lost and any(rule.against for rule in rules):
+        # Baselines that are kept have lost nothing, run folders may have. Rows are counted once, however many agents
+        # of the later run are compared with them.
+        known = {(row.span_label, row.trial, row.id): row for change in changes.changes for row in change.before}
+        gone = sum(row.infrastructure for row in known.values())
+        why = "because of agent, judge, user or budget"
+        lost = f"{changes.before} lost {gone} of {len(known)} examples {why}" if gone else ""
+    return GateVerdict(findings=tuple(findings), lost=lost)
 
 
 # The conversations of each agent at each memory span.
@@ -170,18 +172,15 @@ def _check_level(rule: Rule, held: Sequence[ConversationResult]) -> Found:
     # Sums of thirds must not break a limit that they meet on paper.
     broken = value < rule.limit - _SLACK if least else value > rule.limit + _SLACK
     amount, limit = rule.amounts(value, rule.limit)
-    text = f"{rule.subject} is {amount}{_as_nothing(result, rows)}"
+    nothing = sum(one.scored is not other.scored for one, other in zip(result, rows, strict=True))
+    counted = f", {nothing} example{'s' * (nothing > 1)} without a score counted as 0" if nothing else ""
+    text = f"{rule.subject} is {amount}{counted}"
     return ("failed", f"{text}, not {'at least' if least else 'at most'} {limit}") if broken else ("passed", text)
 
 
 def _open_as_zero(rows: Iterable[ScenarioResult]) -> tuple[ScenarioResult, ...]:
     """Return the rows with 0 for what is open: what is not known lifts no mean. Errors have a rule of their own."""
     return tuple(row if row.outcome == "error" else row.settle_score(0) for row in rows)
-
-
-def _as_nothing(results: Iterable[ScenarioResult], rows: Iterable[ScenarioResult]) -> str:
-    number = sum(one.scored is not other.scored for one, other in zip(results, rows, strict=True))
-    return f", {number} example{'s' * (number > 1)} without a score counted as 0" if number else ""
 
 
 def _unknown_metric(rule: Rule, no_cost: str, where: str = "") -> Found:
@@ -219,20 +218,8 @@ def _pass_k(rows: Sequence[ScenarioResult]) -> Finding:
     open_ = sum(not row.scored for row in rows)
     state: State = "passed" if passed >= needed else "failed" if passed + open_ < needed else "unmeasurable"
     rest = {"passed": "", "failed": f", not in {needed}"}.get(state, f", {open_} have no score, {needed} must pass")
-    sentence = f"{first.id} passes in {passed} of {len(rows)} trial{'s' if len(rows) > 1 else ''}{rest}"
+    sentence = f"{first.id} passes in {passed} of {len(rows)} trial{'s' * (len(rows) > 1)}{rest}"
     return Finding(f"pass_k={needed}", first.agent, first.span_label, state, sentence)
-
-
-def _error_findings(places: Places) -> list[Finding]:
-    findings = []
-    for (agent, span), held in places.items():
-        rows = [row for each in held for row in each.scenarios if row.outcome == "error" and not row.infrastructure]
-        if rows:
-            names = list(dict.fromkeys(row.scenario for row in rows))
-            where = ", ".join(names[:_WHERE]) + (" …" if len(names) > _WHERE else "")
-            sentence = f"{len(rows)} example{'s' * (len(rows) > 1)} ended in an error of the scenario: {where}"
-            findings.append(Finding("errors:0", agent, span, "failed", sentence))
-    return findings
 
 
 # --- How a rule of `--ltm-compare-fail` fares: what it looks at before and now, and the sentence that says so.
@@ -290,6 +277,7 @@ def _check_loss(rule: Rule, was: float, is_: float, loss: float) -> Found:
         text = f"{rule.subject} is {rule.amount(is_)} as before"
     if loss <= (rule.limit * was if rule.relative else rule.limit) + _SLACK:
         return "passed", text
+    # nothing is allowed: "by more than 0" would say less than nothing
     return "failed", text + (f", by more than {rule.allowed}" if rule.limit else "")
 
 

@@ -71,7 +71,11 @@ def sign_flips(units: Sequence[SignUnit], rng: random.Random, draws: int = DRAWS
         flipped, heavy = _subset_sums(gains)[1:], _subset_sums(weights)[1:]
     else:
         masks = [rng.randbytes(draws) for _ in range(0, len(units), _CHUNK)]
-        flipped, heavy = _with_opposites(_drawn_sums(gains, masks), _drawn_sums(weights, masks))
+        *drawn, (gain, whole) = zip(_drawn_sums(gains, masks), _drawn_sums(weights, masks), strict=True)
+        # Each draw comes with its opposite, the units that it leaves out; no draw is empty or all but the last.
+        drawn = [each for each in drawn if _NOISE < each[1] < whole - _NOISE]
+        both = [*drawn, *((gain - more, whole - heavy) for more, heavy in drawn), (gain, whole)]
+        flipped, heavy = map(list, zip(*both, strict=True))
     assignments = len(flipped) + 1
     return Flips(
         assignments=assignments,
@@ -86,14 +90,6 @@ def _drawn_sums(values: Sequence[float], masks: Sequence[bytes]) -> list[float]:
     tables = [_subset_sums(values[i : i + _CHUNK]) for i in range(0, len(values), _CHUNK)]
     columns = [[table[byte & (len(table) - 1)] for byte in mask] for table, mask in zip(tables, masks, strict=True)]
     return [*map(sum, zip(*columns, strict=True)), fsum(values)]
-
-
-def _with_opposites(gains: Sequence[float], weights: Sequence[float]) -> tuple[list[float], list[float]]:
-    """Return the sums of all draws, of the units that each leaves out, and of all units; no draw is empty or all."""
-    gain, whole = gains[-1], weights[-1]
-    drawn = [each for each in zip(gains, weights, strict=True) if _NOISE < each[1] < whole - _NOISE]
-    result = [*drawn, *((gain - more, whole - heavy) for more, heavy in drawn), (gain, whole)]
-    return [more for more, _ in result], [heavy for _, heavy in result]
 
 
 def _subset_sums(values: Sequence[float]) -> list[float]:
@@ -447,20 +443,19 @@ def _detectable_drop(
     pairs: Sequence[Pair], kind: UnitKind, alpha: float, power: float, collapses: float
 ) -> float | None:
     """Return the smallest difference that is seen with a power, and is more than unseen collapses explain."""
-    drop = _drop_seen(pairs, kind, alpha, power)
+
+    def drop_seen(pairs: Sequence[Pair], alpha: float) -> float:
+        units, few = units_of(pairs, kind), few_conversations(pairs, kind)
+        result = [standard_error(units), *([of_conversations(few)] if few else [])]
+        if all(each.error < _NOISE for each in result):
+            return smallest_seen_drop(units, few, alpha, power)
+        return max(each.detectable(alpha, power) for each in result)
+
+    drop = drop_seen(pairs, alpha)
     tail = alpha / (1 - collapses) ** count_conversations(pairs)
     for side in _SIDES if tail < 1 else ():
-        beyond = _drop_seen(less_collapses(pairs, side, collapses), kind, tail, power)
-        drop = max(drop, collapses * score_of(pairs, side) + beyond)
+        drop = max(drop, collapses * score_of(pairs, side) + drop_seen(less_collapses(pairs, side, collapses), tail))
     return drop if drop <= 1 else None
-
-
-def _drop_seen(pairs: Sequence[Pair], kind: UnitKind, alpha: float, power: float) -> float:
-    units, few = units_of(pairs, kind), few_conversations(pairs, kind)
-    result = [standard_error(units), *([of_conversations(few)] if few else [])]
-    if all(each.error < _NOISE for each in result):
-        return smallest_seen_drop(units, few, alpha, power)
-    return max(each.detectable(alpha, power) for each in result)
 
 
 def _too_little(pairs: int, units: int, kind: UnitKind, conversations: int, alpha: float) -> str:

@@ -33,6 +33,7 @@ def t_below(value: float, degrees: int) -> float:
 normal_quantile = NormalDist().inv_cdf
 
 
+# A report asks for the same few of them thousands of times.
 @lru_cache(maxsize=256)
 def t_quantile(share: float, degrees: int) -> float:
     """Return the value below which `share` (0 to 1, exclusive) of Student's t lies, by bisection."""
@@ -41,7 +42,7 @@ def t_quantile(share: float, degrees: int) -> float:
     low, high = 0.0, 1.0
     while t_below(high, degrees) < share:
         low, high = high, 2 * high
-    for _ in range(60):
+    for _ in range(60):  # as many halvings leave less than floating point tells apart
         middle = (low + high) / 2
         low, high = (middle, high) if t_below(middle, degrees) < share else (low, middle)
     return high
@@ -58,7 +59,7 @@ class Interval(Struct, frozen=True):
     high: float
 
     def __post_init__(self) -> None:
-        if not self.low <= self.high:
+        if not self.low <= self.high:  # so that nan is refused, too
             raise ValueError(f"an interval goes from low to high, not from {self.low!r} to {self.high!r}")
 
     def __contains__(self, value: float) -> bool:
@@ -82,6 +83,7 @@ def wilson_interval(passed: float, of: float, level: float = LEVEL) -> Interval:
     share, extra = passed / of, z * z / of
     centre = (share + extra / 2) / (1 + extra)
     half = z * sqrt(share * (1 - share) / of + extra / (4 * of)) / (1 + extra)
+    # exact ends, where rounding would leave a hair between them and the bound
     low = 0.0 if passed == 0 else max(0.0, centre - half)
     return Interval(low, 1.0 if passed == of else min(1.0, centre + half))
 
@@ -101,6 +103,7 @@ def mcnemar_probability(only_before: int, only_after: int, *, sided: int = 2, mi
     if not n:
         return 1.0
     result = only_before if sided == 1 else max(only_before, only_after)
+    # whole numbers, divided once: floating point would lose the tail of large n
     tail = sum(comb(n, losses) for losses in range(result, n + 1))
     doubled = (2 * tail - comb(n, result) if mid else 2 * tail) * sided
     return min(1.0, doubled / (1 << (n + 1)))

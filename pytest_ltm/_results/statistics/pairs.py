@@ -185,5 +185,6 @@ def units_of(pairs: Sequence[Pair], kind: UnitKind) -> tuple[SignUnit, ...]:
 
 def unit_members(pairs: Sequence[Pair], kind: UnitKind) -> dict[tuple[str, ...], list[Pair]]:
     """Return the pairs of each unit, sorted by its key."""
+    # sorted, because sums of floating point depend on their order, and a result must not
     labels = ("span_label", "trial", "scenario", "example")[: {"conversation": 2, "scenario": 3, "example": 4}[kind]]
     return dict(sorted(group_by(pairs, attrgetter(*labels)).items()))

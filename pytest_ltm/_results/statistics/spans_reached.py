@@ -41,10 +41,11 @@ if TYPE_CHECKING:
 SHARE = 0.85
 NOT_TESTED = "no example has a score both isolated and at a memory span: run both, --ltm-span=2k,32k,isolated"
 NOTHING_TO_KEEP = "the isolated score is 0: there is nothing to keep"
+# As much as a sum of thirds may miss of full marks.
 _NOISE = 1 - FULL_MARKS
 
 
-class SpanPoint(Struct, frozen=True, kw_only=True):
+class SpanPoint(Struct, frozen=True):
     """One span of the degradation curve."""
 
     span: int
@@ -105,7 +106,16 @@ def effective_span(
     """
     if not 0 < share <= 1:
         raise ValueError(f"a share of the isolated score is above 0 and at most 1, not {share!r}")
-    curve = degradation_curve(rows, share=share, level=level, rng=rng, draws=draws)
+    by_span = group_by(rows, attrgetter("span", "span_label"))
+    alone = [_without_span(row) for (span, _), group in by_span.items() if span is None for row in group]
+    seeded, points = rng or random.Random(0), []
+    for span, label in sorted((span, label) for span, label in by_span if span is not None):
+        # spans without a pair are left out
+        if pairs := pair_rows(alone, map(_without_span, by_span[span, label])).pairs:
+            isolated, score = score_of(pairs, "before"), score_of(pairs, "after")
+            margin = _margin_interval(pairs, share, level, seeded, draws)
+            points.append(SpanPoint(span, label, isolated, score, margin, len(pairs)))
+    curve = tuple(points)
     reason = "" if any(point.isolated > _NOISE for point in curve) else NOTHING_TO_KEEP if curve else NOT_TESTED
     result = EffectiveSpan(span=None, low=None, high=None, share=share, level=level, curve=curve, reason=reason)
     if reason:
@@ -114,35 +124,6 @@ def effective_span(
     low = _kept_up_to(curve, lambda point: point.margin is not None and point.margin.low >= 0)
     not_surely_lost = [point.span for point in curve if not point.margin or point.margin.high >= -_NOISE]
     return structs.replace(result, span=span, low=low, high=max(not_surely_lost, default=0))
-
-
-def degradation_curve(
-    rows: Iterable[Row],
-    *,
-    share: float = SHARE,
-    level: float = LEVEL,
-    rng: random.Random | None = None,
-    draws: int = DRAWS,
-) -> tuple[SpanPoint, ...]:
-    """Return what is left at each span, the smallest first; spans without a pair are left out."""
-    by_span = group_by(rows, attrgetter("span", "span_label"))
-    isolated = [row for (span, _), group in by_span.items() if span is None for row in group]
-    spans = sorted((span, label) for span, label in by_span if span is not None)
-    alone = [_without_span(row) for row in isolated]
-    twins = [(span, label, pair_rows(alone, map(_without_span, by_span[span, label])).pairs) for span, label in spans]
-    seeded = rng or random.Random(0)
-    return tuple(
-        SpanPoint(
-            span=span,
-            label=label,
-            isolated=score_of(pairs, "before"),
-            score=score_of(pairs, "after"),
-            margin=_margin_interval(pairs, share, level, seeded, draws),
-            pairs=len(pairs),
-        )
-        for span, label, pairs in twins
-        if pairs
-    )
 
 
 def _margin_interval(
@@ -156,6 +137,7 @@ def _margin_interval(
     """
     margins = [structs.replace(pair, before=share * pair.before) for pair in pairs]
     kind = unit_kind(margins, level)
+    # so few that not even unanimous ones would tell anything
     if len(unit_members(margins, kind)) < min_units((1 - level) / 2):
         return None
     weight = 1 / len(unit_members(margins, "scenario"))
@@ -212,10 +194,9 @@ def pass_rate(rows: Iterable[Row], level: float = LEVEL) -> PassRate:
     mostly not seen in a few: so the interval goes at least as far as `IMAGINED` more would bring the share, in which
     nothing passes, or everything.
     """
-    scored = [_as_pair(row, float(reached_threshold(row))) for row in rows if row.score is not None]
-    count = sum(pair.after > 0 for pair in scored)
-    effective = _effective_size(scored, level) if scored else 0.0
-    interval = _rate_interval(scored, count / len(scored), effective, level) if scored else None
+    scored = [(row, float(reached_threshold(row))) for row in rows if row.score is not None]
+    count = sum(int(passed) for _, passed in scored)
+    interval, effective = _clustered_interval(scored, count / max(len(scored), 1), level)
     return PassRate(passed=count, of=len(scored), interval=interval, effective=effective)
 
 
@@ -224,31 +205,30 @@ def score_interval(rows: Iterable[Row], value: float, level: float = LEVEL) -> I
 
     Partial credit scatters less than passes and fails, so it rather is too wide.
     """
-    scored = [_as_pair(row, row.score) for row in rows if row.score is not None]
-    return _rate_interval(scored, value, _effective_size(scored, level), level) if scored else None
+    return _clustered_interval([(row, row.score) for row in rows if row.score is not None], value, level)[0]
 
 
-def _rate_interval(pairs: Sequence[Pair], share: float, effective: float, level: float) -> Interval | None:
-    held = len(unit_members(pairs, "conversation"))
+def _clustered_interval(
+    values: Sequence[tuple[Row, float]], share: float, level: float
+) -> tuple[Interval | None, float]:
+    """Return the interval, and the number of independent examples with the same information."""
+    if not values:
+        return None, 0.0
+    pairs = [Pair(row.scenario, row.example, row.span_label, row.trial, 0.0, value) for row, value in values]
+    cells, conversations = (
+        list(unit_members(pairs, kind).values()) for kind in (unit_kind(pairs, level), "conversation")
+    )
+    mean, held = fsum(pair.after for pair in pairs) / len(pairs), len(conversations)
+    effective = float(len(cells))
+    if mean not in {0.0, 1.0}:
+        many = [clusters for clusters in (cells, conversations) if len(clusters) > 1]
+        effective = min((_independent_examples(clusters, mean, level) for clusters in many), default=1.0)
     if held < 2:
-        return None
+        return None, effective
     interval = wilson_interval(share * effective, effective, level)
+    # as if some conversations more had failed, or passed, as a whole
     low, high = (held * share / (held + IMAGINED), (held * share + IMAGINED) / (held + IMAGINED))
-    return Interval(min(interval.low, low), max(interval.high, high))
-
-
-def _as_pair(row: Row, value: float) -> Pair:
-    return Pair(row.scenario, row.example, row.span_label, row.trial, 0.0, value)
-
-
-def _effective_size(pairs: Sequence[Pair], level: float) -> float:
-    cells = list(unit_members(pairs, unit_kind(pairs, level)).values())
-    share = fsum(pair.after for pair in pairs) / len(pairs)
-    if share in {0.0, 1.0}:
-        return float(len(cells))
-    conversations = list(unit_members(pairs, "conversation").values())
-    values = [_independent_examples(clusters, share, level) for clusters in (cells, conversations) if len(clusters) > 1]
-    return min(values, default=1.0)
+    return Interval(min(interval.low, low), max(interval.high, high)), effective
 
 
 def _independent_examples(clusters: Sequence[Sequence[Pair]], share: float, level: float) -> float:
