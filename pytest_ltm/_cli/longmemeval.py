@@ -24,6 +24,7 @@ from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you
 from pytest_ltm._storage.rows import json_of, read_json_rows
 from pytest_ltm._storage.sanitize import for_file
 from pytest_ltm._storage.schema import Field
+from pytest_ltm.datasets._dataset_registry import TYPES
 from pytest_ltm.datasets.longmemeval.evaluation import (
     Accuracy,
     QuestionVerdict,
@@ -31,7 +32,6 @@ from pytest_ltm.datasets.longmemeval.evaluation import (
     prompt_for,
     rule_on_hypothesis,
 )
-from pytest_ltm.datasets.longmemeval.longmemeval_options import TYPES
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
 from pytest_ltm.datasets.longmemeval.retrieval import (
     DEPTHS,

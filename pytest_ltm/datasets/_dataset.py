@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you_mean
@@ -22,6 +21,9 @@ if TYPE_CHECKING:
 SPAN = "all"
 # That span in tokens: longer than any history.
 SPAN_TOKENS = 10**12
+# In the folder of `--ltm-dir`: where records stand in large files, and files that were made of others. It may be
+# deleted at any time.
+INDEX_FOLDER = "data-index"
 
 
 class DatasetOption(NamedTuple):
@@ -35,16 +37,6 @@ class DatasetOption(NamedTuple):
     """Returns the value of a text, also of the default; ConfigurationError, without the option's name."""
     is_path: bool = False
     """It names a file or folder: looked for where the command line is, or the ini file."""
-
-
-def suite_opener(module: str) -> Callable[[Path | None, Mapping[str, Any], int, Path | None], DatasetSuite]:
-    """Return an opener that calls the `open_suite` of a module, which is imported then, not for `pytest --help`."""
-
-    def open_file(path: Path | None, values: Mapping[str, Any], seed: int, cache: Path | None) -> DatasetSuite:
-        suite: DatasetSuite = import_module(module).open_suite(path, values, seed, cache)
-        return suite
-
-    return open_file
 
 
 class Dataset(NamedTuple):

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm._storage.rows import json_in, json_of
 from pytest_ltm.datasets._interchange import History, Session, ToolCall, Turn
-from pytest_ltm.datasets.converters.declared_files import iter_items
 from pytest_ltm.datasets.logs.log_file import iter_numbered_lines
+from pytest_ltm.datasets.longmemeval.record import iter_list_items
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -188,7 +188,7 @@ def iter_objects(path: Path, most: int | None = None) -> Iterator[tuple[str, Any
     except OSError as error:
         raise DatasetError(f"{path}: cannot be read: {error.strerror}") from error
     if start[:1] == b"[":
-        for where, raw in islice(iter_items(path, "conversation"), most):
+        for where, raw in islice(iter_list_items(path, "conversation"), most):
             yield where, json_in(raw, where)
     elif path.suffix.lower() == ".jsonl":
         for number, _, raw in islice(iter_numbered_lines(path), most):

@@ -10,7 +10,7 @@ from pytest_ltm._model.filler import PastExchange
 from pytest_ltm._results.statistics.totals import group_by
 from pytest_ltm._storage.disk import read_image
 from pytest_ltm._storage.errors import DatasetError
-from pytest_ltm.datasets.locomo.locomo_options import NOTE_KINDS
+from pytest_ltm.datasets._dataset_registry import NOTE_KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -15,10 +15,10 @@ from pytest_ltm._model.scenario import Ask, Definition, Wait
 from pytest_ltm._model.suite import Suite, SuiteEntry
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you_mean
 from pytest_ltm.datasets._dataset import ToldConversation, by_unique_label, label_of
+from pytest_ltm.datasets._dataset_registry import NOTE_KINDS
 from pytest_ltm.datasets.locomo.answer import load_audit
 from pytest_ltm.datasets.locomo.delivery import held_by, history_exchanges, opening_message, photos_in, told_after
 from pytest_ltm.datasets.locomo.file import load_locomo
-from pytest_ltm.datasets.locomo.locomo_options import NOTE_KINDS
 from pytest_ltm.datasets.locomo.samples import Category
 from pytest_ltm.datasets.locomo.tasks import EventSummaries, NextTurns, load_embedding
 

@@ -13,9 +13,9 @@ from pytest_ltm._model.filler import PastExchange
 from pytest_ltm._model.scenario import Ask, Definition, Wait
 from pytest_ltm._model.suite import Suite, SuiteEntry
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you_mean
-from pytest_ltm.datasets._dataset import ToldConversation, by_unique_label
-from pytest_ltm.datasets.longmemeval.longmemeval_options import TYPES
-from pytest_ltm.datasets.longmemeval.record import FOLDER, LongMemEvalFile, ability_of
+from pytest_ltm.datasets._dataset import INDEX_FOLDER, ToldConversation, by_unique_label
+from pytest_ltm.datasets._dataset_registry import TYPES
+from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile, ability_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -357,7 +357,9 @@ def open_suite(path: Path | None, values: Mapping[str, Any], seed: int, cache: P
             "LongMemEval is not shipped: download longmemeval_s_cleaned.json, or make questions with python -m "
             "pytest_ltm data longmemeval-generate, and give --ltm-data=PATH"
         )
-    return LongMemEvalSuite(LongMemEvalFile(path, cache and cache / FOLDER), LongMemEvalOptions(**values), seed=seed)
+    return LongMemEvalSuite(
+        LongMemEvalFile(path, cache and cache / INDEX_FOLDER), LongMemEvalOptions(**values), seed=seed
+    )
 
 
 def _question_threads(

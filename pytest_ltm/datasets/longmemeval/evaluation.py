@@ -25,7 +25,7 @@ from pytest_ltm._language.rulings.wording import is_left_behind
 from pytest_ltm._language.words import plain_words
 from pytest_ltm._model.judge import PROMPTS, JudgeDecision, ask_judge
 from pytest_ltm._model.score import UNDECIDED, Score, Unscored, with_bounds
-from pytest_ltm.datasets.longmemeval.longmemeval_options import TYPES
+from pytest_ltm.datasets._dataset_registry import TYPES
 from pytest_ltm.datasets.longmemeval.record import is_abstention
 from pytest_ltm.datasets.longmemeval.retrieval import SHOWN, retrieval_figures
 

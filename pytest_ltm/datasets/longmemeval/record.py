@@ -19,9 +19,9 @@ from msgspec import structs
 from pytest_ltm._language.dates import DAYS
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import DatasetError, DefinitionError, DiskFault, did_you_mean
-from pytest_ltm._storage.rows import faults_of_data, fields_of, json_in, no_list, text_or_number
+from pytest_ltm._storage.rows import check_size, faults_of_data, fields_of, json_in, no_list, text_or_number
 from pytest_ltm._storage.schema import Field
-from pytest_ltm.datasets.longmemeval.longmemeval_options import TYPES
+from pytest_ltm.datasets._dataset_registry import TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping
@@ -230,8 +230,6 @@ def _scan_slices(content: mmap.mmap, path: Path) -> Iterator[tuple[int, int]]:
 # --- Where the records of a LongMemEval file stand, remembered between runs: a scan of the largest file takes a minute.
 
 FORMAT = 2
-FOLDER = "data-index"
-"""Its place in the folder of `--ltm-dir`; it may be deleted at any time."""
 CHEAP = 1 << 30
 """Bytes up to which a file's SHA-256 is asked for: about two seconds of work."""
 
@@ -317,6 +315,15 @@ def _file_state(path: Path) -> os.stat_result:
     except OSError as error:
         cure = "download it, or make questions with ltm data longmemeval-generate"
         raise DatasetError(f"{path}: cannot be read: {error.strerror}. LongMemEval is not shipped: {cure}") from error
+
+
+def iter_list_items(path: Path, what: str) -> Iterator[tuple[str, bytes]]:
+    """Yield place and content of each object or list in the JSON list of a file; `what`: what errors call one."""
+    with closing(iter_record_slices(path)) as places:
+        for number, (start, end) in enumerate(places, start=1):
+            where = f"{path}: {what} {number:,}"
+            check_size(end - start, where)
+            yield where, part_of(path, start, end)
 
 
 def part_of(path: Path, start: int, end: int) -> bytes:
