@@ -26,20 +26,18 @@ from pytest_ltm._storage.sanitize import for_file
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.datasets._dataset_registry import TYPES
 from pytest_ltm.datasets.longmemeval.evaluation import (
+    DEPTHS,
     Accuracy,
     QuestionVerdict,
+    RetrievalMetrics,
     aggregate_verdicts,
     prompt_for,
-    rule_on_hypothesis,
-)
-from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
-from pytest_ltm.datasets.longmemeval.retrieval import (
-    DEPTHS,
-    RetrievalMetrics,
     retrieval_figures,
     retrieval_scores,
+    rule_on_hypothesis,
     turns_as_sessions,
 )
+from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
 from pytest_ltm.judges._judge_registry import judge_session
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from pytest_ltm._model.judge import FakeJudge
 from pytest_ltm._model.score import Score, Unscored
 from pytest_ltm.datasets import LONGMEMEVAL
 from pytest_ltm.datasets.longmemeval import LongMemEvalAnswer
-from pytest_ltm.datasets.longmemeval.evaluation import prompt_for
-from pytest_ltm.datasets.longmemeval.retrieval import retrieval_figures
+from pytest_ltm.datasets.longmemeval.evaluation import prompt_for, retrieval_figures
 
 if TYPE_CHECKING:
     from pathlib import Path
