@@ -33,6 +33,8 @@ _MAIL = re.compile(
 # What follows `git@host` where it names a repository: a path.
 _REMOTE = re.compile(r":[^\s/]+/")
 
+_KEPT = {"date", "role", "kind", "never_told", "format", "version", "match", "asks", "file", "image"}
+"""Fields that say nothing of people; files keep their names, as they would not be found by others."""
 _CONSONANTS, _VOWELS = "bdfgklmnprstvz", "aeiou"
 _SYLLABLES = 4
 # Characters of a key that is looked for without the words around it.
@@ -51,9 +53,9 @@ class Redactor:
 
     def __init__(self, salt: bytes, names: Iterable[str] = ()) -> None:
         self._salt = salt
-        forms = dict.fromkeys(form for name in names for form in _name_patterns(name))
+        patterns = dict.fromkeys(form for name in names for form in _name_patterns(name))
         # the longest first: of two names one of which begins the other, the whole one is taken out
-        forms = sorted(forms, key=len, reverse=True)
+        forms = sorted(patterns, key=len, reverse=True)
         self._names = re.compile("|".join(forms)) if forms else None
         self._keys: re.Pattern[str] | None = None
         self._found: set[str] = set()
@@ -83,9 +85,7 @@ class Redactor:
             match name:
                 case "meta":  # may hold anything, in any form
                     continue
-                case (
-                    "date" | "role" | "kind" | "never_told" | "format" | "version" | "match" | "asks" | "file" | "image"
-                ):
+                case _ if name in _KEPT:
                     result[name] = value
                 case "turns" | "images" | "calls":
                     result[name] = [self.row(part) for part in value]

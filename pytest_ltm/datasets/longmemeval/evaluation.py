@@ -98,7 +98,7 @@ def _by_kind(gold: Gold, question_type: str, question: str, hypothesis: str) -> 
         case "yes or no":
             return yes_or_no_ruling(gold, end, refused=refused)
         case "amount":
-            # of times one day off is forgiven, as the published prompt does; one week or month off, judges see either way
+            # of times one day off is forgiven, as the published prompt does; a week or month off, judges see either way
             timed = question_type == "temporal-reasoning"
             days = timed and _DAYS_ASKED.search(question) is not None
             ruling = amount_ruling(gold, question, end, forgiving=days)
@@ -187,7 +187,7 @@ class LongMemEvalAnswer:
                 values["abstention"] = score.value
         if retrieved is not None and self._facts.get("wanted_turns"):
             every = retrieval_figures(retrieved, self._facts["wanted_turns"], self._facts.get("user_turns", {}))
-            values |= {name: every[name] for name in SHOWN}
+            values |= {name: every[name] for name in TABLED_METRICS}
         return values
 
 
@@ -316,7 +316,7 @@ def _gain_share(hits: Sequence[bool], ideal: Sequence[bool], discount: Callable[
 
 # --- From what an agent says that it retrieved to the published retrieval metrics.
 
-SHOWN = tuple(
+TABLED_METRICS = tuple(
     f"{level}_{name}_{k}" for level, k, name in product(("session", "turn"), (5, 10), ("recall_all", "ndcg_any"))
 )
 """The figures that the paper's tables have (Wu et al., 2025, section 5): those that stand beside each score."""
