@@ -20,8 +20,7 @@ from pytest_ltm._model.filler import split_by_tokens
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm._storage.rows import check_size, no_json
 from pytest_ltm.datasets._interchange import History, Picture, Question, Session, Turn
-from pytest_ltm.datasets.locomo.file import load_locomo
-from pytest_ltm.datasets.locomo.samples import Category
+from pytest_ltm.datasets.locomo.samples import Category, load_locomo
 from pytest_ltm.datasets.logs.log_file import iter_numbered_lines
 from pytest_ltm.datasets.longmemeval.conversations import holds_evidence
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile, iter_list_items, part_of

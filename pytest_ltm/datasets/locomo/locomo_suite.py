@@ -18,8 +18,7 @@ from pytest_ltm.datasets._dataset import ToldConversation, by_unique_label, labe
 from pytest_ltm.datasets._dataset_registry import NOTE_KINDS
 from pytest_ltm.datasets.locomo.answer import load_audit
 from pytest_ltm.datasets.locomo.delivery import held_by, history_exchanges, opening_message, photos_in, told_after
-from pytest_ltm.datasets.locomo.file import load_locomo
-from pytest_ltm.datasets.locomo.samples import Category
+from pytest_ltm.datasets.locomo.samples import Category, load_locomo
 from pytest_ltm.datasets.locomo.tasks import EventSummaries, NextTurns, load_embedding
 
 if TYPE_CHECKING:
@@ -27,8 +26,7 @@ if TYPE_CHECKING:
 
     from pytest_ltm._model.filler import PastExchange
     from pytest_ltm._model.plan import Questions
-    from pytest_ltm.datasets.locomo.file import LocomoData
-    from pytest_ltm.datasets.locomo.samples import LocomoQuestion, Sample
+    from pytest_ltm.datasets.locomo.samples import LocomoData, LocomoQuestion, Sample
 
 
 THRESHOLD = 0.5

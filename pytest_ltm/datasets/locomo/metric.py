@@ -11,10 +11,7 @@ import string
 from collections import Counter
 
 from pytest_ltm._language.overlap import porter_stem
-from pytest_ltm.datasets.locomo.samples import Category
-
-NOTHING_SAID = ("no information available", "not mentioned")
-"""What a prediction must hold, in any case, to count as an abstention under the official rule."""
+from pytest_ltm.datasets.locomo.samples import Category, abstains_officially
 
 _ARTICLES = re.compile(r"\b(a|an|the|and)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -34,12 +31,6 @@ def official_f1(category: int, answer: object, prediction: object) -> float:
         parts, wanted = {part.strip() for part in said.split(",")}, [part.strip() for part in gold.split(",")]
         return sum(max(token_f1(part, want) for part in parts) for want in wanted) / len(wanted)
     return token_f1(said, gold.split(";")[0].strip() if kind is Category.OPEN_DOMAIN else gold)
-
-
-def abstains_officially(prediction: str) -> bool:
-    """Return whether a prediction holds one of the two official phrases."""
-    lowered = prediction.lower()
-    return any(phrase in lowered for phrase in NOTHING_SAID)
 
 
 def token_f1(prediction: str, gold: str) -> float:

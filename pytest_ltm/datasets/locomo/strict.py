@@ -31,8 +31,8 @@ from pytest_ltm._language.rulings.stance import (
 )
 from pytest_ltm._language.rulings.wording import in_other_words
 from pytest_ltm._language.words import content_stems, plain_words, word_stem
-from pytest_ltm.datasets.locomo.metric import abstains_officially, token_f1
-from pytest_ltm.datasets.locomo.samples import Category
+from pytest_ltm.datasets.locomo.metric import token_f1
+from pytest_ltm.datasets.locomo.samples import Category, abstains_officially
 
 _NOTHING = LEXICON.expression("nothing alone")
 
