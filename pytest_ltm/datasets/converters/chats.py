@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 LAYOUTS = {
-    "openai": "openai", "claude": "agent_traces", "gemini": "agent_traces", "sharegpt": "agent_traces",
-    "telegram": "messengers", "discord": "messengers", "slack": "slack", "whatsapp": "whatsapp",
-    "langsmith": "agent_traces", "langfuse": "agent_traces", "otel": "agent_traces",
+    "openai": "model_chats", "claude": "model_chats", "gemini": "model_chats", "sharegpt": "model_chats",
+    "telegram": "messengers", "discord": "messengers", "slack": "messengers", "whatsapp": "whatsapp",
+    "langsmith": "model_chats", "langfuse": "model_chats", "otel": "model_chats",
 }  # fmt: skip
 """By name the module that reads it, with a function `read_NAME(path, splitting, counts)`."""
 UNPACKED = 4_000_000_000

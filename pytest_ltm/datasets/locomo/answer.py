@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_ltm._model.judge import PROMPTS, JudgeDecision, ask_judge
 from pytest_ltm._model.score import Score
@@ -46,7 +46,10 @@ def evidence_recall(retrieved: Sequence[str], *, cited: Sequence[str], evidence:
     `cited`: the evidence as the file has it; `evidence`: the ids of turns that it means. Session ids compare session
     numbers, as the published evaluation does.
     """
-    turns, sessions = _expand_turns(retrieved), {match[1] for one in retrieved if (match := _SESSION.match(one))}
+    turns = {one for one in retrieved if _TURN.fullmatch(one)}
+    for part in filter(None, map(_PART.fullmatch, retrieved)):
+        turns |= {f"D{part[1]}:{turn}" for turn in range(int(part[2]), int(part[3]) + 1)}
+    sessions = {match[1] for one in retrieved if (match := _SESSION.match(one))}
     whole = bool(retrieved) and not turns
     hits = [one.partition(":")[0][1:] in sessions if whole else one in turns for one in cited]
     meant = dict.fromkeys(_session_of(one) for one in evidence)
@@ -55,16 +58,6 @@ def evidence_recall(retrieved: Sequence[str], *, cited: Sequence[str], evidence:
         repaired=_share_of(evidence, {one for one in evidence if _session_of(one) in sessions} if whole else turns),
         sessions=_share_of(list(meant), sessions),
     )
-
-
-def _expand_turns(retrieved: Sequence[str]) -> set[str]:
-    texts: set[str] = set()
-    for one in retrieved:
-        if _TURN.fullmatch(one):
-            texts.add(one)
-        elif part := _PART.fullmatch(one):
-            texts.update(f"D{part[1]}:{turn}" for turn in range(int(part[2]), int(part[3]) + 1))
-    return texts
 
 
 def _session_of(turn: str) -> str:
@@ -114,8 +107,10 @@ class LocomoAnswer:
         free = way == "free" and self._category is Category.ADVERSARIAL
         said = self._said(answers[-1] if free or raw is None else raw)
         if self._category is not Category.ADVERSARIAL:
-            f1 = self._f1(said)
-            reason = f"F1 {f1:.3f} of {self._gold!r}{self._dispute()}"
+            f1, reason = self._f1(said), ""
+            if (audited := self._corrected) and audited["disputed"]:
+                reason = f" (disputed, {audited['kind'].lower()}: rather {audited['answer']!r})"
+            reason = f"F1 {f1:.3f} of {self._gold!r}{reason}"
             return Score(f1, reason, rule=f"locomo-f1-{way}/1", evidence=said[:_SHOWN])
         declines = self._abstains(said) if free else self._f1(said) > 0
         reason = "declines, as nobody said it" if declines else "answers what nobody said"
@@ -138,7 +133,10 @@ class LocomoAnswer:
         if self._category is Category.ADVERSARIAL:
             values["abstains"] = float(self._abstains(said))
         if self._corrected is not None:
-            values |= self._corrected_figures(published, self._corrected)
+            # the ceiling: what the corrected answer earns under the published one
+            wrong, answer_is = self._corrected["disputed"], self._corrected["answer"]
+            values["f1_corrected"] = self._f1(published, answer_is if wrong else None)
+            values["ceiling"] = self._f1(self._first(answer_is)) if wrong else 1.0
         if judge:
             gold, question = str(self._gold or ""), str(self._facts["question"])
             values["judge"] = judge_answer(judge, self._category, question=question, gold=gold, answer=said or answer)
@@ -156,18 +154,6 @@ class LocomoAnswer:
     def _abstains(self, text: str) -> bool:
         asked, other = (*self._facts.get("about", ()), "", "")[:2]
         return abstains_from_answer(text, asked=asked, other=other)
-
-    def _dispute(self) -> str:
-        if not self._corrected or not self._corrected["disputed"]:
-            return ""
-        return f" (disputed, {self._corrected['kind'].lower()}: rather {self._corrected['answer']!r})"
-
-    def _corrected_figures(self, text: str, audited: Mapping[str, Any]) -> dict[str, float | None]:
-        """Return F1 under the corrected gold answer, and what that answer earns under the published one."""
-        if not audited["disputed"]:
-            return {"f1_corrected": self._f1(text), "ceiling": 1.0}
-        corrected = audited["answer"]
-        return {"f1_corrected": self._f1(text, corrected), "ceiling": self._f1(self._first(corrected))}
 
     def _recalls(self, retrieved: Sequence[str] | None) -> dict[str, float | None]:
         if retrieved is None:
@@ -228,36 +214,28 @@ def load_audit(path: Path, samples: Sequence[Sample]) -> Audit:
 
     A row is known by its id `locomo_<conversation>_qa<question>`, both from 0, and by the question's text.
     """
-    top = Field(json_of(path), str(path))
     entries: dict[tuple[str, int], Correction] = {}
+    by_place = {
+        (number, index): (sample, question)
+        for number, sample in enumerate(samples)
+        for index, question in enumerate(sample.questions)
+    }
     strangers = 0
     with faults_of_data():
-        for one in top.items("corrections"):
+        for one in Field(json_of(path), str(path)).items("corrections"):
             fields = one.mapping(required=_NEEDED)
-            if place := _find_question(fields, samples):
-                sample, question = place
-                entries[sample.id, question.index] = _read_correction(fields, sample, question)
-            else:
+            named = _ID.fullmatch(fields["question_id"].text())
+            place = by_place.get((int(named[1]), int(named[2]))) if named else None
+            # the text, too: places alone would fit the questions of any other file
+            if place is None or place[1].text != fields["question"].text():
                 strangers += 1
+                continue
+            sample, question = place
+            kind, answer = fields["error_type"].text(), question.answer or ""
+            if kind != CITATION:
+                said = str(fields["correct_answer"].value)
+                answer = _ASIDE.sub("", said).strip() or said
+            evidence, _ = repair_citations(fields["correct_evidence"].texts(), {turn.id for turn in sample.turns})
+            entries[sample.id, question.index] = Correction(kind, answer, evidence)
     lost = f"corrections of the audit that fit no question of the file: {strangers}"
     return Audit(entries, (lost,) if strangers else ())
-
-
-def _find_question(fields: Mapping[str, Field], samples: Sequence[Sample]) -> tuple[Sample, LocomoQuestion] | None:
-    named = _ID.fullmatch(fields["question_id"].text())
-    if named is None or int(named[1]) >= len(samples):
-        return None
-    sample = samples[int(named[1])]
-    if int(named[2]) >= len(sample.questions):
-        return None
-    question = sample.questions[int(named[2])]
-    return (sample, question) if question.text == fields["question"].text() else None
-
-
-def _read_correction(fields: Mapping[str, Field], sample: Sample, question: LocomoQuestion) -> Correction:
-    kind, known = fields["error_type"].text(), {turn.id for turn in sample.turns}
-    answer = question.answer or ""
-    if kind != CITATION:
-        said = str(fields["correct_answer"].value)
-        answer = _ASIDE.sub("", said).strip() or said
-    return Correction(kind, answer, repair_citations(fields["correct_evidence"].texts(), known)[0])

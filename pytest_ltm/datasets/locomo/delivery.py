@@ -44,8 +44,7 @@ def history_exchanges(sample: Sample, telling: str, photos: Mapping[str, str] | 
     are wanted and there are none.
     """
     if telling not in NOTE_KINDS:
-        parts = (part for session in sample.sessions for part in _session_parts(session, telling))
-        return [_make_exchange(session, turns, photos or {}, telling) for session, turns in parts]
+        return [past for session in sample.sessions for past in _session_exchanges(session, telling, photos or {})]
     pasts = [past for session in sample.sessions for past in _note_exchanges(sample, session, telling)]
     if not pasts:
         raise DatasetError(f"--ltm-locomo-telling={telling}: conversation {sample.id!r} of the file has no {telling}")
@@ -120,27 +119,21 @@ def _note_exchanges(sample: Sample, session: LocomoSession, telling: str) -> Ite
         yield PastExchange(name, session.at, text, ACKNOWLEDGED, text, evidence)
 
 
-def _session_parts(session: LocomoSession, telling: str) -> Iterator[tuple[LocomoSession, list[LocomoTurn]]]:
-    """Yield the turns of a session that are told together: one, or as many as a part holds."""
+def _session_exchanges(session: LocomoSession, telling: str, photos: Mapping[str, str]) -> Iterator[PastExchange]:
+    """Yield the turns of a session that are told together: one, or as many as a part holds; with photos of theirs."""
     part: list[LocomoTurn] = []
+    between = " " if telling == "turns" else "\n"
     for number, turn in enumerate(session.turns, start=1):
         part.append(turn)
         following = session.turns[number : number + 1]
-        whole = telling == "turns" or not following
-        if whole or sum(len(turn_text(one)) for one in (*part, *following)) > CHARACTERS:
-            yield session, part
-            part = []
-
-
-def _make_exchange(
-    session: LocomoSession, turns: Sequence[LocomoTurn], photos: Mapping[str, str], telling: str
-) -> PastExchange:
-    """Return turns as one message, also with the photos that there are files of."""
-    ids, by_turn = tuple(turn.id for turn in turns), telling == "turns"
-    between, name, holds = (" ", ids[0], ()) if by_turn else ("\n", f"{ids[0]}-{ids[-1]}", ids)
-    files = [tuple(photos[name] for name in _photo_names(turn) if name in photos) for turn in turns]
-    text = between.join([f"[{session.when}]", *map(turn_text, turns)])
-    shown = (turn_text(turn, seen=bool(of_turn)) for turn, of_turn in zip(turns, files, strict=True))
-    pictured = between.join([f"[{session.when}]", *shown]) if any(files) else ""
-    images = tuple(chain.from_iterable(files))
-    return PastExchange(name, session.at, text, ACKNOWLEDGED, text, holds, images=images, pictured=pictured)
+        if telling != "turns" and following and sum(len(turn_text(one)) for one in (*part, *following)) <= CHARACTERS:
+            continue
+        ids = tuple(turn.id for turn in part)
+        name, holds = (ids[0], ()) if telling == "turns" else (f"{ids[0]}-{ids[-1]}", ids)
+        files = [tuple(photos[name] for name in _photo_names(turn) if name in photos) for turn in part]
+        text = between.join([f"[{session.when}]", *map(turn_text, part)])
+        shown = (turn_text(turn, seen=bool(of_turn)) for turn, of_turn in zip(part, files, strict=True))
+        pictured = between.join([f"[{session.when}]", *shown]) if any(files) else ""
+        images = tuple(chain.from_iterable(files))
+        yield PastExchange(name, session.at, text, ACKNOWLEDGED, text, holds, images=images, pictured=pictured)
+        part = []

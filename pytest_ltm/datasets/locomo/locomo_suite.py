@@ -144,6 +144,11 @@ class LocomoSuite:
         # by question: the order of its choices does not depend on which others are asked
         rng = random.Random(f"{self._seed} {sample.id} {question.index}")
         text, choices = phrase_question(question, self._choices.asking, rng)
+        corrected: dict[str, Any] | None = None
+        if self._audit is not None:
+            said = self._audit.correction_for(sample, question)
+            corrected = {"kind": said.kind, "disputed": said.gold_is_wrong, "answer": said.answer}
+            corrected["evidence"] = list(said.evidence)
         return Definition(
             steps=(*self._waits(past, question), Ask(text, held_by(past, question.evidence))),
             expected=question.answer,
@@ -151,7 +156,7 @@ class LocomoSuite:
                 "category": question.category.value, "sample": sample.id, "question": question.text,
                 "choices": choices, "adversarial_answer": question.adversarial_answer,
                 "evidence": list(question.evidence), "cited": list(question.cited), "asking": self._choices.asking,
-                "kind": entry, "corrected": self._corrected(sample, question),
+                "kind": entry, "corrected": corrected,
                 "about": [about[0], *(one for one in sample.speakers if one != about[0])] if len(about) == 1 else [],
             },
         )  # fmt: skip
@@ -160,14 +165,6 @@ class LocomoSuite:
         if self._last[0] != thread:
             self._last = thread, tuple(history_exchanges(self._samples[thread], self._choices.telling, self._photos))
         return self._last[1]
-
-    def _corrected(self, sample: Sample, question: LocomoQuestion) -> dict[str, Any] | None:
-        """Return what the audit says of a question, as JSON values; None without an audit."""
-        if self._audit is None:
-            return None
-        result = self._audit.correction_for(sample, question)
-        fields = {"kind": result.kind, "disputed": result.gold_is_wrong, "answer": result.answer}
-        return {**fields, "evidence": list(result.evidence)}
 
     def _title(self) -> str:
         asked = [(sample, question) for sample in self._samples.values() for question in sample.questions]

@@ -79,7 +79,15 @@ def chosen_choice(answer: str, choices: tuple[str, ...]) -> str:
     named = {(one or other).lower() for one, other in _LETTER.findall(answer)}
     if named:
         return letters[named.pop()] if len(named) == 1 else _first_choice(answer, letters)
-    return _by_text(answer, choices)
+    said = f" {_plain_text(answer)} "
+    texts = [text for text in choices if _plain_text(text) and f" {_plain_text(text)} " in said]
+    # a choice that is part of the other one, which stands there too, is not named by itself
+    whole = [one for one in texts if not any(_plain_text(one) in _plain_text(other) for other in texts if other != one)]
+    if len(whole) == 1:
+        return answer if abstains_officially(answer) and not abstains_officially(whole[0]) else whole[0]
+    for text in whole:
+        said = said.replace(_plain_text(text), " ")
+    return "" if whole and len(said.split()) <= _FEW else answer
 
 
 def _first_choice(answer: str, letters: dict[str, str]) -> str:
@@ -93,18 +101,6 @@ def _first_choice(answer: str, letters: dict[str, str]) -> str:
     if re.fullmatch(r"\W*(?:and|or|/|&)?\W*", between):
         return ""
     return letters[(begins[1] or begins[2]).lower()]
-
-
-def _by_text(answer: str, choices: tuple[str, ...]) -> str:
-    said = _plain_text(answer)
-    texts = [text for text in choices if _plain_text(text) and f" {_plain_text(text)} " in f" {said} "]
-    named = [one for one in texts if not any(_plain_text(one) in _plain_text(other) for other in texts if other != one)]
-    if len(named) == 1:
-        return answer if abstains_officially(answer) and not abstains_officially(named[0]) else named[0]
-    rest = said
-    for text in named:
-        rest = rest.replace(_plain_text(text), " ")
-    return "" if named and len(rest.split()) <= _FEW else answer
 
 
 def _plain_text(text: str) -> str:

@@ -1,10 +1,11 @@
-"""Chats with Claude, Gemini and others; traces of agents: LangSmith, Langfuse, OpenTelemetry."""
+"""Chats with models (ChatGPT, Claude, Gemini and others) and traces of agents (LangSmith, Langfuse, OpenTelemetry)."""
 
 from __future__ import annotations
 
 import html
 import json
 import re
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._storage.errors import DatasetError
@@ -22,10 +23,77 @@ from pytest_ltm.datasets.converters.chats import (
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from datetime import datetime
     from pathlib import Path
 
+
+# --- ChatGPT: conversations.json, or numbered parts of it, each a list of trees of messages.
+
+# Marks of sources, which nobody reads out.
+_CITED = re.compile(r"\s?(?:\ue200[^\ue201]*\ue201|\u3010\d+\u2020[^\u3011]*\u3011)")
+_SPOKEN = {"text", "multimodal_text"}
+
+
+def read_openai(path: Path, _splitting: Splitting, counts: Counter[str]) -> Iterator[Talk]:
+    """Yield the conversations, each as the branch that was shown last."""
+    talks = chain.from_iterable(map(iter_objects, conversation_files(path)))
+    for number, (where, talk) in enumerate(talks, start=1):
+        nodes = talk.get("mapping") if isinstance(talk, dict) else None
+        if not isinstance(nodes, dict):
+            raise DatasetError(f"{where}: no conversation of OpenAI's export: the field 'mapping' is missing")
+        name = str(talk.get("conversation_id") or talk.get("id") or f"conversation-{number}")
+        with faults_of_export(where):
+            yield Talk(name, list(_shown_branch(talk, nodes, counts)))
+
+
+def _shown_branch(talk: Mapping[str, Any], nodes: Mapping[str, Any], counts: Counter[str]) -> Iterator[ExportedMessage]:
+    """Yield the messages of the branch that was shown last; the others were replaced by edits."""
+    leaves = [name for name, node in nodes.items() if not node.get("children")]
+    at: Any = talk.get("current_node") or (leaves[-1] if leaves else None)
+    path: dict[str, Any] = {}
+    while at in nodes and at not in path:  # an edited export may run in a circle
+        path[at] = nodes[at].get("message")
+        at = nodes[at].get("parent")
+    counts["left out: messages in branches that edits replaced"] += sum(
+        bool(_openai_text(node.get("message"))) for name, node in nodes.items() if name not in path
+    )
+    when = talk.get("create_time") or None
+    every = [float(one["create_time"]) for one in path.values() if one and one.get("create_time")]
+    if not every:
+        when = when or talk.get("update_time")
+    for message in filter(None, reversed(path.values())):
+        text, role = _openai_text(message), (message.get("author") or {}).get("role")
+        if text and role in {"user", "assistant"}:
+            if message.get("create_time"):
+                when = max(float(when or 0), float(message["create_time"]))
+            elif when:
+                counts["guessed: times of messages without one, from those around them"] += 1
+            spoken = _CITED.sub("", text)
+            counts["cut: marks of sources in replies"] += spoken != text
+            yield ExportedMessage(utc_time(when) if when else None, "", spoken.strip(), role == "assistant")
+        elif message.get("recipient", "all") != "all":
+            counts["left out: messages to tools, memory writes and documents"] += 1
+        else:
+            counts["left out: messages without text, thoughts, or of tools"] += 1
+
+
+def _openai_text(message: Any) -> str:
+    """Return what a message says: nothing where it is hidden, for a tool or not speech."""
+    message = message or {}
+    content = message.get("content") or {}
+    hidden = (message.get("metadata") or {}).get("is_visually_hidden_from_conversation")
+    if hidden or content.get("content_type") not in _SPOKEN or message.get("recipient", "all") != "all":
+        return ""
+    texts = []
+    for part in content.get("parts") or []:
+        # beside texts there are pictures, files, and what was said aloud
+        aloud = isinstance(part, dict) and part.get("content_type") == "audio_transcription"
+        texts.append(str(part.get("text") or "") if aloud else part if isinstance(part, str) else "")
+    return "\n".join(filter(None, texts)).strip()
+
+
+# --- Other chats.
 
 _PROMPTED = re.compile(r"^Prompted\s+")
 _TAG = re.compile(r"<[^<>]*>")
@@ -38,20 +106,20 @@ def read_claude(path: Path, _splitting: Splitting, counts: Counter[str]) -> Iter
     """Yield the conversations; thoughts and tools are left out, files are named."""
     for file in conversation_files(path):
         for number, (where, talk) in enumerate(iter_objects(file), start=1):
+            said = []
             with faults_of_export(where):
-                said = [_claude_message(one, talk, counts) for one in talk["chat_messages"]]
+                for one in talk["chat_messages"]:
+                    parts = one.get("content") or []
+                    texts = [part.get("text") or "" for part in parts if part.get("type") == "text"]
+                    counts["left out: thoughts and calls of tools"] += len(parts) - len(texts)
+                    # older exports have no parts, only the text
+                    text = ("\n".join(filter(None, texts)) or str(one.get("text") or "")).strip()
+                    counts["left out: messages without text"] += not text
+                    files = len(one.get("attachments") or []) + len(one.get("files") or [])
+                    counts["left out: attached files"] += files
+                    at = iso_time(one.get("created_at") or talk.get("created_at"))
+                    said.append(ExportedMessage(at, "", text, one["sender"] == "assistant"))
                 yield Talk(str(talk.get("uuid") or f"conversation-{number}"), [one for one in said if one.text])
-
-
-def _claude_message(one: dict[str, Any], talk: dict[str, Any], counts: Counter[str]) -> ExportedMessage:
-    parts = one.get("content") or []
-    texts = [part.get("text") or "" for part in parts if part.get("type") == "text"]
-    counts["left out: thoughts and calls of tools"] += sum(part.get("type") != "text" for part in parts)
-    text = "\n".join(filter(None, texts)) or str(one.get("text") or "")
-    counts["left out: messages without text"] += not text.strip()
-    counts["left out: attached files"] += len(one.get("attachments") or []) + len(one.get("files") or [])
-    at = iso_time(one.get("created_at") or talk.get("created_at"))
-    return ExportedMessage(at, "", text.strip(), one["sender"] == "assistant")
 
 
 def read_gemini(path: Path, _splitting: Splitting, counts: Counter[str]) -> Iterator[Talk]:
@@ -59,49 +127,38 @@ def read_gemini(path: Path, _splitting: Splitting, counts: Counter[str]) -> Iter
     said: list[ExportedMessage] = []
     for where, one in iter_objects(path):
         with faults_of_export(where):
+            for chunk in one["chunkedPrompt"]["chunks"] if "chunkedPrompt" in one else ():
+                text = str(chunk.get("text") or "").strip()
+                spoken = bool(text) and not chunk.get("isThought")
+                counts["left out: thoughts, and parts without text"] += not spoken
+                said += [ExportedMessage(None, "", text, chunk["role"] == "model")] if spoken else []
             if "chunkedPrompt" in one:
-                said += _studio_messages(one["chunkedPrompt"]["chunks"], counts)
                 continue
             at, title = iso_time(one.get("time")), str(one["title"])
-            counts["guessed: a title that does not begin with Prompted is what the user said"] += (
-                _PROMPTED.match(title) is None
-            )
+            unmarked = _PROMPTED.match(title) is None  # in the languages of other accounts the word is another
+            counts["guessed: a title that does not begin with Prompted is what the user said"] += unmarked
             said.append(ExportedMessage(at, "", _PROMPTED.sub("", title).strip()))
-            parts = (
-                html.unescape(_TAG.sub("", _BREAK.sub("\n", item["html"]))) for item in one.get("safeHtmlItem") or []
-            )
+            pages = [_BREAK.sub("\n", item["html"]) for item in one.get("safeHtmlItem") or []]
+            parts = (html.unescape(_TAG.sub("", page)) for page in pages)
             reply = "\n".join(re.sub(r"\n{2,}", "\n", part).strip() for part in parts).strip()
             counts["left out: prompts without a reply"] += not reply
             said += [ExportedMessage(at, "", reply, by_model=True)] if reply else []
     yield Talk("gemini", said)
 
 
-def _studio_messages(chunks: list[dict[str, Any]], counts: Counter[str]) -> Iterator[ExportedMessage]:
-    for chunk in chunks:
-        text = str(chunk.get("text") or "").strip()
-        if chunk.get("isThought") or not text:
-            counts["left out: thoughts, and parts without text"] += 1
-        else:
-            yield ExportedMessage(None, "", text, chunk["role"] == "model")
-
-
 def read_sharegpt(path: Path, _splitting: Splitting, counts: Counter[str]) -> Iterator[Talk]:
     """Yield lists of turns: `conversations` of from and value, or `messages` of role and content."""
     for number, (where, talk) in enumerate(iter_objects(path), start=1):
+        said = []
         with faults_of_export(where):
-            turns = talk["conversations"] if "conversations" in talk else talk["messages"]
-            said = [message for turn in turns if (message := _listed_message(turn, counts)).text]
+            for turn in talk["conversations"] if "conversations" in talk else talk["messages"]:
+                role = str(turn["from"] if "from" in turn else turn["role"]).lower()
+                text = message_text(turn["value"] if "value" in turn else turn.get("content")).strip()
+                spoken = role in _MODEL_ROLES | _USER_ROLES
+                counts["left out: turns of tools, and of the system"] += not spoken
+                at = iso_time(turn.get("timestamp") or turn.get("created_at"))
+                said += [ExportedMessage(at, "", text, role in _MODEL_ROLES)] if spoken and text else []
             yield Talk(str(talk.get("id") or talk.get("conversation_id") or f"conversation-{number}"), said)
-
-
-def _listed_message(turn: dict[str, Any], counts: Counter[str]) -> ExportedMessage:
-    role = str(turn["from"] if "from" in turn else turn["role"]).lower()
-    text = message_text(turn["value"] if "value" in turn else turn.get("content")).strip()
-    if role not in _MODEL_ROLES | _USER_ROLES:
-        counts["left out: turns of tools, and of the system"] += 1
-        text = ""
-    at: datetime | None = iso_time(turn.get("timestamp") or turn.get("created_at"))
-    return ExportedMessage(at, "", text, role in _MODEL_ROLES)
 
 
 def message_text(content: Any) -> str:
@@ -114,6 +171,8 @@ def message_text(content: Any) -> str:
         return next((message_text(content[name]) for name in ("text", "content") if content.get(name)), "")
     return ""
 
+
+# --- Traces of agents.
 
 _USERS, _MODELS = {"user", "human"}, {"assistant", "ai", "model"}
 # Fields in which frameworks put what went in, or came out, as a text.
@@ -151,24 +210,31 @@ def read_langfuse(path: Path, _splitting: Splitting, counts: Counter[str]) -> It
 def read_otel(path: Path, _splitting: Splitting, counts: Counter[str]) -> Iterator[Talk]:
     """Yield the conversations of spans; those of a memory are calls, with what was written or found."""
     talks: dict[str, list[ExportedMessage]] = {}
-    for where, span in _spans(path):
+    for where, row in _rows(path):
         with faults_of_export(where):
-            facts = _attributes(span.get("attributes") or {})
-            nanoseconds = span.get("startTimeUnixNano") or span.get("start_time_unix_nano")
-            at = utc_time(int(nanoseconds) / 1e9) if nanoseconds else iso_time(span.get("start_time"))
-            operation = str(facts.get("gen_ai.operation.name") or "")
-            name = str(facts.get("gen_ai.conversation.id") or span.get("traceId") or span.get("trace_id") or "spans")
-            talk = talks.setdefault(name, [])
-            if "memory" in operation:
-                records = _parsed(facts.get("gen_ai.memory.records"))
-                asked = facts.get("gen_ai.memory.query.text")
-                call = ToolCall(name=operation, arguments=asked, result=records)
-                talk.append(ExportedMessage(at, "", "", by_model=True, calls=(call,)))
-            elif operation in ("chat", "text_completion", "generate_content", "invoke_agent"):
-                said, came = _span_messages(facts, "input", "prompt"), _span_messages(facts, "output", "completion")
-                talk += _exchange(said, came, at, counts)
-            else:
-                counts["left out: spans of neither a model nor a memory"] += 1
+            # one span a line, or batches of them as collectors write them (OTLP), with key and typed value apart
+            batches = [scope["spans"] for resource in row.get("resourceSpans", ()) for scope in resource["scopeSpans"]]
+            for span in chain.from_iterable(batches) if "resourceSpans" in row else [row]:
+                facts = span.get("attributes") or {}
+                if not isinstance(facts, dict):
+                    facts = {one["key"]: next(iter(one["value"].values()), None) for one in facts}
+                nanoseconds = span.get("startTimeUnixNano") or span.get("start_time_unix_nano")
+                at = utc_time(int(nanoseconds) / 1e9) if nanoseconds else iso_time(span.get("start_time"))
+                operation = str(facts.get("gen_ai.operation.name") or "")
+                name = str(
+                    facts.get("gen_ai.conversation.id") or span.get("traceId") or span.get("trace_id") or "spans"
+                )
+                talk = talks.setdefault(name, [])
+                if "memory" in operation:
+                    records = _parsed(facts.get("gen_ai.memory.records"))
+                    asked = facts.get("gen_ai.memory.query.text")
+                    call = ToolCall(name=operation, arguments=asked, result=records)
+                    talk.append(ExportedMessage(at, "", "", by_model=True, calls=(call,)))
+                elif operation in ("chat", "text_completion", "generate_content", "invoke_agent"):
+                    said, came = _span_messages(facts, "input", "prompt"), _span_messages(facts, "output", "completion")
+                    talk += _exchange(said, came, at, counts)
+                else:
+                    counts["left out: spans of neither a model nor a memory"] += 1
     yield from (Talk(name, said) for name, said in talks.items())
 
 
@@ -178,26 +244,6 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             if not isinstance(row, dict):
                 raise DatasetError(f"{where}: expected an object, a run or trace each. Export it again")
             yield where, row
-
-
-def _spans(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the spans: one a line, or in batches as collectors write them (OTLP)."""
-    for where, row in _rows(path):
-        if "resourceSpans" not in row:
-            yield where, row
-            continue
-        with faults_of_export(where):
-            spans = [
-                span for resource in row["resourceSpans"] for scope in resource["scopeSpans"] for span in scope["spans"]
-            ]
-        yield from ((where, span) for span in spans)
-
-
-def _attributes(attributes: Any) -> dict[str, Any]:
-    """Return attributes by name, also where each is a key and a typed value (OTLP)."""
-    if isinstance(attributes, dict):
-        return attributes
-    return {one["key"]: next(iter(one["value"].values()), None) for one in attributes}
 
 
 def _span_messages(facts: dict[str, Any], name: str, older: str) -> Any:
