@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
     from pathlib import Path
 
     from pytest_ltm._model.filler import PastExchange
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from pytest_ltm._model.suite import Suite
 
 
+T = TypeVar("T")
 # The label of the only memory span that a data set has.
 SPAN = "all"
 # That span in tokens: longer than any history.
@@ -103,6 +105,27 @@ class ToldConversation(NamedTuple):
     """JSON values for the plan's fingerprint: which part of which file, told in which form."""
 
 
+class KeptHistory(Generic[T]):
+    """The history of a thread, made when it is asked for; the last one is kept, and no other."""
+
+    def __init__(self, make: Callable[[str], T]) -> None:
+        self._make = make
+        self._last: tuple[str, T] | None = None
+
+    def __call__(self, thread: str) -> T:
+        """Return the history of a thread: question after question asks for the same."""
+        if self._last is None or self._last[0] != thread:
+            self._last = None  # lets go of the one before the next is made: two may be larger than memory
+            self._last = thread, self._make(thread)
+        return self._last[1]
+
+
+def told_after(past: Sequence[PastExchange], evidence: AbstractSet[str]) -> int:
+    """Return after how many exchanges all of the evidence has been told; all of them where there is no evidence."""
+    places = [number for number, one in enumerate(past, start=1) if not evidence.isdisjoint((one.id, *one.holds))]
+    return max(places, default=len(past))
+
+
 class DatasetSuite(Protocol):
     """A data set that a run plays."""
 
@@ -176,9 +199,6 @@ def parse_token_limit(text: str) -> int | None:
 
 
 # --- The ids of a data set as labels of node ids.
-
-
-T = TypeVar("T")
 
 
 def label_of(name: str) -> str:

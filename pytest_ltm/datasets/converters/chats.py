@@ -10,7 +10,7 @@ from datetime import datetime, timedelta, timezone, tzinfo
 from importlib import import_module
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm._storage.rows import json_in, json_of
@@ -98,9 +98,14 @@ def _sessions_of(talks: Iterator[Talk], splitting: Splitting, counts: Counter[st
         ]
         for number, (start, end) in enumerate(pairwise([0, *ends, len(ordered)] if ordered else []), start=1):
             part = ordered[start:end]
-            turns = tuple(_turn_of(one, splitting.assistants) for one in part)
+            turns = []
+            for one in part:
+                model = one.by_model or one.who in splitting.assistants
+                who = "" if model else one.who  # an assistant among people is the one who is tested
+                role: Literal["user", "assistant"] = "assistant" if model else "user"
+                turns.append(Turn(role=role, name=who, content=one.text, calls=one.calls))
             date = part[0].at.isoformat(sep=" ", timespec="minutes") if part[0].at else ""
-            yield Session(id=f"{name}-{number}", date=date, turns=turns, room=talk.room)
+            yield Session(id=f"{name}-{number}", date=date, turns=tuple(turns), room=talk.room)
 
 
 def _in_zone(at: datetime | None, splitting: Splitting, counts: Counter[str]) -> datetime | None:
@@ -111,12 +116,6 @@ def _in_zone(at: datetime | None, splitting: Splitting, counts: Counter[str]) ->
             counts["guessed: times without a zone are taken as UTC (--timezone says which it is)"] += 1
         return at.replace(tzinfo=splitting.zone) if splitting.zone else at
     return at.astimezone(splitting.zone) if at and splitting.zone else at
-
-
-def _turn_of(one: ExportedMessage, assistants: Sequence[str]) -> Turn:
-    if one.by_model or one.who in assistants:
-        return Turn(role="assistant", content=one.text, calls=one.calls)
-    return Turn(role="user", name=one.who, content=one.text, calls=one.calls)
 
 
 @contextmanager

@@ -59,37 +59,31 @@ _DISCORD_SPOKEN = {"Default", "Reply", "0", "19"}
 
 def read_discord(path: Path, _splitting: Splitting, counts: Counter[str]) -> Iterator[Talk]:
     """Yield a channel a file; the package of one's own data has only what one said oneself."""
-    if path.is_file():
-        yield from _discord_channel(path, counts)
-        return
     # the package of one's own data keeps who and where beside the messages
     others = ("index.json", "channel.json", "user.json")
-    files = sorted(file for file in path.rglob("*.json") if file.name not in others)
+    inside = sorted(file for file in path.rglob("*.json") if file.name not in others)
+    files = [path] if path.is_file() else inside
     if not files:
         raise DatasetError(f"{path}: no export of Discord: there is no JSON file with messages in it")
     for file in files:
-        yield from _discord_channel(file, counts)
-
-
-def _discord_channel(file: Path, counts: Counter[str]) -> Iterator[Talk]:
-    _, top = next(iter_objects(file, 1), ("", {}))
-    with faults_of_export(str(file)):
-        if isinstance(top, dict) and "messages" in top:
-            said = []
-            for one in top["messages"]:
-                text = str(one.get("content") or "").strip()
-                if str(one.get("type", "Default")) not in _DISCORD_SPOKEN or not text:
-                    counts["left out: messages without text, and notices"] += 1
-                    continue
-                who = str(one["author"].get("nickname") or one["author"]["name"])
-                said.append(ExportedMessage(iso_time(one["timestamp"]), who, text))
-            name = str(top["channel"]["name"])
-            yield Talk(name, said, name)
-        else:
-            rows = [row for _, row in iter_objects(file)]
-            texts = [(iso_time(row["Timestamp"]), str(row.get("Contents") or "").strip()) for row in rows]
-            counts["left out: messages without text, and notices"] += sum(not text for _, text in texts)
-            yield Talk(file.parent.name, [ExportedMessage(at, "", text) for at, text in texts if text])
+        _, top = next(iter_objects(file, 1), ("", {}))
+        said = []
+        with faults_of_export(str(file)):
+            if isinstance(top, dict) and "messages" in top:
+                for one in top["messages"]:
+                    text = str(one.get("content") or "").strip()
+                    if str(one.get("type", "Default")) not in _DISCORD_SPOKEN or not text:
+                        counts["left out: messages without text, and notices"] += 1
+                        continue
+                    who = str(one["author"].get("nickname") or one["author"]["name"])
+                    said.append(ExportedMessage(iso_time(one["timestamp"]), who, text))
+                yield Talk(str(top["channel"]["name"]), said, str(top["channel"]["name"]))
+                continue
+            for _, row in iter_objects(file):
+                at, text = iso_time(row["Timestamp"]), str(row.get("Contents") or "").strip()
+                counts["left out: messages without text, and notices"] += not text
+                said += [ExportedMessage(at, "", text)] if text else []
+            yield Talk(file.parent.name, said)
 
 
 # --- Slack: a folder with users.json and a folder for each channel, which has a file for each day.

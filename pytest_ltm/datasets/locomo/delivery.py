@@ -14,7 +14,6 @@ from pytest_ltm.datasets._dataset_registry import NOTE_KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
     from pathlib import Path
 
     from pytest_ltm.datasets.locomo.samples import LocomoSession, LocomoTurn, Sample
@@ -96,12 +95,6 @@ def held_by(past: Sequence[PastExchange], evidence: Sequence[str]) -> tuple[str,
     notes = group_by(past, lambda one: session_of(one.id))
     named = ([turn] if turn in told else [one.id for one in notes.get(session_of(turn), ())] for turn in evidence)
     return tuple(dict.fromkeys(chain.from_iterable(named)))
-
-
-def told_after(past: Sequence[PastExchange], evidence: AbstractSet[str]) -> int:
-    """Return after how many exchanges all of the evidence has been told; all of them where there is no evidence."""
-    places = [number for number, one in enumerate(past, start=1) if not evidence.isdisjoint((one.id, *one.holds))]
-    return max(places, default=len(past))
 
 
 def _note_exchanges(sample: Sample, session: LocomoSession, telling: str) -> Iterator[PastExchange]:

@@ -14,10 +14,10 @@ from pytest_ltm._language.overlap import make_rouge_scorer
 from pytest_ltm._model.scenario import Ask, Definition, Wait
 from pytest_ltm._model.suite import Suite, SuiteEntry
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you_mean
-from pytest_ltm.datasets._dataset import ToldConversation, by_unique_label, label_of
+from pytest_ltm.datasets._dataset import KeptHistory, ToldConversation, by_unique_label, label_of, told_after
 from pytest_ltm.datasets._dataset_registry import NOTE_KINDS
 from pytest_ltm.datasets.locomo.answer import load_audit
-from pytest_ltm.datasets.locomo.delivery import held_by, history_exchanges, opening_message, photos_in, told_after
+from pytest_ltm.datasets.locomo.delivery import held_by, history_exchanges, opening_message, photos_in
 from pytest_ltm.datasets.locomo.samples import Category, load_locomo
 from pytest_ltm.datasets.locomo.tasks import EventSummaries, NextTurns, load_embedding
 
@@ -81,8 +81,7 @@ class LocomoSuite:
             self._photos, missing = photos_in(Path(choices.images), samples) if choices.images else ({}, "")
         way_out = "Rename one, or name one with --ltm-locomo-conversations"
         self._samples = by_unique_label({one.id: one for one in samples}, ids="sample_ids", way_out=way_out)
-        self._last: tuple[str, Sequence[PastExchange]] = ("", ())
-        """The thread whose history was told last, and the history: question after question asks for it."""
+        self._past = KeptHistory(lambda name: history_exchanges(self._samples[name], choices.telling, self._photos))
         audited = self._audit.notes if self._audit else ()
         self.notes: Sequence[str] = (*data.notes, *[missing] * bool(missing), *audited)
         turns = NextTurns(choices.next_turns, seed, choices.telling, choices.embeddings)
@@ -160,11 +159,6 @@ class LocomoSuite:
                 "about": [about[0], *(one for one in sample.speakers if one != about[0])] if len(about) == 1 else [],
             },
         )  # fmt: skip
-
-    def _past(self, thread: str) -> Sequence[PastExchange]:
-        if self._last[0] != thread:
-            self._last = thread, tuple(history_exchanges(self._samples[thread], self._choices.telling, self._photos))
-        return self._last[1]
 
     def _title(self) -> str:
         asked = [(sample, question) for sample in self._samples.values() for question in sample.questions]

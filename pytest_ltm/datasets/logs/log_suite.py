@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm._model.scenario import Ask, Definition, Wait
 from pytest_ltm._model.suite import Suite, SuiteEntry
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you_mean
-from pytest_ltm.datasets._dataset import ToldConversation, by_unique_label
+from pytest_ltm.datasets._dataset import KeptHistory, ToldConversation, by_unique_label
 from pytest_ltm.datasets.logs.log_file import EVERYBODY, LogsFile
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class LogsSuite:
         self.title = f"{source}: {len(asked):,} questions{users}, {total:,} sessions"
         self.notes: Sequence[str] = tuple(file_notes(file))
         self.legend: Sequence[str] = (LEGEND,)
-        self._last: tuple[str, ToldSessions] | None = None  # one: histories may be larger than memory
+        self._history = KeptHistory(lambda thread: file.history(self._threads[thread][0]))
 
     def places(self, entry: str) -> Sequence[tuple[str, str]]:
         """Return thread and example of every question of a kind."""
@@ -117,12 +117,6 @@ class LogsSuite:
         total = past.told_by(bisect_right(past.places, asked.asked.at, key=lambda place: place.at))
         late = asked.asked.at - past.places[-1].at
         return Wait(history=total), *((Wait(time=late),) if late > timedelta(0) else ())
-
-    def _history(self, thread: str) -> ToldSessions:
-        """Return what is told in a conversation; the last one asked for is kept, and no other."""
-        if self._last is None or self._last[0] != thread:
-            self._last = thread, self._file.history(self._threads[thread][0])
-        return self._last[1]
 
 
 def file_notes(file: LogsFile) -> Iterator[str]:

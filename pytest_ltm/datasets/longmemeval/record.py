@@ -125,7 +125,15 @@ def read_record(top: Field) -> LongMemEvalRecord:
         lengths = ", ".join(f"{len(items)} {name}" for name, items in lists.items())
         raise top.fault(f"parallel lists of different length: {lengths}.")
     answer = text_or_number(fields["answer"], empty=False)
-    sessions = _parse_sessions(lists)
+    # the published files name each session; some made by others do not
+    given = [str(name.value) for name in lists.get("haystack_session_ids", ())]
+    names = given or [f"session_{number}" for number in range(len(lists["haystack_sessions"]))]
+    told = zip(names, lists["haystack_dates"], lists["haystack_sessions"], strict=True)
+    parsed = [
+        HistorySession(name, *_parse_record_date(date), tuple(map(read_turn, turns.items("turns"))))
+        for name, date, turns in told
+    ]
+    sessions = tuple(sorted(parsed, key=lambda session: session.at))
     if not any(session.turns for session in sessions):
         raise fields["haystack_sessions"].fault("holds no turn, so that there is nothing to ask about.")
     when, at = _parse_record_date(fields["question_date"])
@@ -133,17 +141,6 @@ def read_record(top: Field) -> LongMemEvalRecord:
     name, kind, question = (fields[name].text() for name in ("question_id", "question_type", "question"))
     notes = tuple(_record_notes(sessions, cited, at))
     return LongMemEvalRecord(name, kind, question, answer, when, at, sessions, cited, notes)
-
-
-def _parse_sessions(lists: Mapping[str, list[Field]]) -> tuple[HistorySession, ...]:
-    dates, said = lists["haystack_dates"], lists["haystack_sessions"]
-    given = [str(name.value) for name in lists.get("haystack_session_ids", ())]
-    names = given or [f"session_{number}" for number in range(len(said))]
-    sessions = [
-        HistorySession(name, *_parse_record_date(date), tuple(map(read_turn, turns.items("turns"))))
-        for name, date, turns in zip(names, dates, said, strict=True)
-    ]
-    return tuple(sorted(sessions, key=lambda session: session.at))
 
 
 def _parse_record_date(item: Field) -> tuple[str, datetime]:
@@ -263,7 +260,14 @@ def index_of(path: Path, cache: Path | None = None) -> RecordIndex:
 
     Raises DatasetError for a truncated file, a record that is none, an unknown type, and ids that repeat.
     """
-    state = _file_state(path)
+    try:
+        with path.open("rb") as file:
+            state = os.fstat(file.fileno())
+    except IsADirectoryError as error:
+        raise DatasetError(f"{path}: is a folder. Name one of its files, such as longmemeval_s_cleaned.json") from error
+    except OSError as error:
+        cure = "download it, or make questions with ltm data longmemeval-generate"
+        raise DatasetError(f"{path}: cannot be read: {error.strerror}. LongMemEval is not shipped: {cure}") from error
     if cache is None:
         return _scan_records(path)
     stamp = {"format": FORMAT, "path": str(path.resolve()), "size": state.st_size, "mtime_ns": state.st_mtime_ns}
@@ -295,26 +299,29 @@ def _read_index(place: Path, stamp: Mapping[str, Any]) -> RecordIndex | None:
 
 
 def _scan_records(path: Path) -> RecordIndex:
+    entries = []
     with closing(iter_record_slices(path)) as places:
-        entries = tuple(_index_entry(path, number, place) for number, place in enumerate(places, start=1))
+        for number, place in enumerate(places, start=1):
+            where = f"{path}: record {number:,} (at byte {place[0]:,})"
+            top = Field(json_in(part_of(path, *place), where), where)
+            with faults_of_data():
+                fields = fields_of(top, REQUIRED, "record of LongMemEval")
+                name, kind = fields["question_id"].text(), fields["question_type"].text()
+            if kind not in TYPES:
+                known = f"{did_you_mean(kind, TYPES)} Known are {', '.join(TYPES)}"
+                raise DatasetError(f"{path}: {name}: unknown question_type {kind!r}.{known}")
+            # what else is wrong with a record costs its question alone: all others can be asked
+            try:
+                record = read_record(structs.replace(top, where=f"{path}: {name}"))
+                entries.append(RecordIndexEntry(name, kind, *place, notes=record.notes))
+            except DefinitionError as error:
+                entries.append(RecordIndexEntry(name, kind, *place, fault=str(error)))
     if not entries:
         raise DatasetError(f"{path}: holds no record: expected a JSON list of objects")
     for name, count in Counter(entry.id for entry in entries).items():
         if count > 1:
             raise DatasetError(f"{path}: {count} records have the question_id {name!r}. Rename all but one")
-    return RecordIndex(entries, sha256_of(path) if path.stat().st_size <= CHEAP else "")
-
-
-def _file_state(path: Path) -> os.stat_result:
-    """Return what the system says of a file; DatasetError, with the way out, for one that cannot be opened."""
-    try:
-        with path.open("rb") as file:
-            return os.fstat(file.fileno())
-    except IsADirectoryError as error:
-        raise DatasetError(f"{path}: is a folder. Name one of its files, such as longmemeval_s_cleaned.json") from error
-    except OSError as error:
-        cure = "download it, or make questions with ltm data longmemeval-generate"
-        raise DatasetError(f"{path}: cannot be read: {error.strerror}. LongMemEval is not shipped: {cure}") from error
+    return RecordIndex(tuple(entries), sha256_of(path) if path.stat().st_size <= CHEAP else "")
 
 
 def iter_list_items(path: Path, what: str) -> Iterator[tuple[str, bytes]]:
@@ -334,23 +341,6 @@ def part_of(path: Path, start: int, end: int) -> bytes:
             return file.read(end - start)
     except OSError as error:
         raise DatasetError(f"{path}: cannot be read: {error.strerror}") from error
-
-
-def _index_entry(path: Path, number: int, place: tuple[int, int]) -> RecordIndexEntry:
-    """Return the entry of the record of a number, from 1, that stands at a place."""
-    where = f"{path}: record {number:,} (at byte {place[0]:,})"
-    top = Field(json_in(part_of(path, *place), where), where)
-    with faults_of_data():
-        fields = fields_of(top, REQUIRED, "record of LongMemEval")
-        name, kind = fields["question_id"].text(), fields["question_type"].text()
-    if kind not in TYPES:
-        known = f"{did_you_mean(kind, TYPES)} Known are {', '.join(TYPES)}"
-        raise DatasetError(f"{path}: {name}: unknown question_type {kind!r}.{known}")
-    try:
-        record = read_record(structs.replace(top, where=f"{path}: {name}"))
-        return RecordIndexEntry(name, kind, *place, notes=record.notes)
-    except DefinitionError as error:
-        return RecordIndexEntry(name, kind, *place, fault=str(error))
 
 
 def sha256_of(path: Path) -> str:
