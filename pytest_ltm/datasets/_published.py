@@ -126,7 +126,17 @@ def _parse_steps(fields: dict[str, Field]) -> Iterable[Step]:
     script = [item.text() for item in fields["script"].items("texts")]
     flags = [item.boolean() for item in fields["is_question"].items("true and false")]
     if "waits" in fields:
-        name, waits = "waits", [_parse_wait(item) for item in fields["waits"].items("waits")]
+        name, waits = "waits", []
+        for item in fields["waits"].items("waits"):
+            parts = item.mapping(("tokens", "time", "percentage_finished"))
+            percentage = parts.get("percentage_finished")
+            waits.append(
+                Wait(
+                    span=percentage.number(0, 100, "a percentage of the memory span") / 100 if percentage else 0.0,
+                    tokens=parts["tokens"].whole() if "tokens" in parts else 0,
+                    time=parts["time"].duration() if "time" in parts else timedelta(0),
+                )
+            )
     else:  # version 1 names tokens and seconds after each message; there are none at the end
         name, tokens = "token_spacings", [item.whole() for item in fields["token_spacings"].items("numbers of tokens")]
         jumps = [item.duration() for item in fields["time_jumps"].items("seconds")]
@@ -144,16 +154,6 @@ def _parse_steps(fields: dict[str, Field]) -> Iterable[Step]:
         yield Ask(text) if asked else Say(text)
         if wait != Wait():
             yield wait
-
-
-def _parse_wait(item: Field) -> Wait:
-    fields = item.mapping(("tokens", "time", "percentage_finished"))
-    percentage = fields.get("percentage_finished", None)
-    return Wait(
-        span=percentage.number(0, 100, "a percentage of the memory span") / 100 if percentage else 0.0,
-        tokens=fields["tokens"].whole() if "tokens" in fields else 0,
-        time=fields["time"].duration() if "time" in fields else timedelta(0),
-    )
 
 
 def _expected_data(scenario: str, fields: dict[str, Field]) -> Any:
@@ -263,16 +263,13 @@ def _definition_files(folder: Path) -> dict[str, dict[str, Path]]:
     except OSError as error:
         raise DefinitionError(f"{folder}: cannot be read: {error.strerror or error}.") from None
     if not paths:
-        raise DefinitionError(f"{folder}: no definitions here.{_way_out(folder)}")
+        way_out = f"Expected files like {str(folder / 'colours' / ('0' + ENDING))!r}"
+        if any(folder.glob(f"*{ENDING}")):
+            way_out = f"The files lie one level too high: give the folder above, {str(folder.parent)!r}"
+        elif any(folder.glob(f"definitions/*/*{ENDING}")):
+            way_out = f"Give the folder below, {str(folder / 'definitions')!r}"
+        raise DefinitionError(f"{folder}: no definitions here. {way_out}.")
     return dict(sorted(paths.items()))
-
-
-def _way_out(folder: Path) -> str:
-    if any(folder.glob(f"*{ENDING}")):
-        return f" The files lie one level too high: give the folder above, {str(folder.parent)!r}."
-    if any(folder.glob(f"definitions/*/*{ENDING}")):
-        return f" Give the folder below, {str(folder / 'definitions')!r}."
-    return f" Expected files like {str(folder / 'colours' / ('0' + ENDING))!r}."
 
 
 def _memory_span(config: Path) -> int | None:

@@ -114,12 +114,20 @@ def _profile_name(profile: Any) -> str:
 
 
 def _day_messages(file: Path, people: dict[Any, str], counts: Counter[str]) -> Iterator[ExportedMessage]:
+    def link_text(match: re.Match[str]) -> str:
+        target, label = match[1], match[2]
+        if target.startswith("@"):
+            return f"@{people.get(target[1:]) or label or target[1:]}"
+        if target.startswith(("#", "!")):  # a channel, or a group such as `!here`
+            return f"{target[0] if target[0] == '#' else '@'}{(label or target[1:]).lstrip('@')}"
+        return label or target.removeprefix("mailto:")
+
     for number, message in enumerate(_json_list(file), start=1):
         attached = [one for one in message.get("attachments") or [] if isinstance(one, dict)]
         shown = [str(part) for one in attached if (part := one.get("text") or one.get("fallback"))]
         # bots often leave the text empty, and say all in blocks or in what is attached
         text = str(message.get("text") or "") or "\n".join(_block_texts(message.get("blocks"))) or "\n".join(shown)
-        text = html.unescape(_LINK.sub(lambda result: _link_text(result, people), text)).strip()
+        text = html.unescape(_LINK.sub(link_text, text)).strip()
         if message.get("subtype") not in _SLACK_SPOKEN or not text:
             counts["left out: messages without text, or about who came and went"] += 1
             continue
@@ -143,15 +151,6 @@ def _block_texts(value: Any) -> Iterator[str]:
             yield value["text"]
         for name in ("text", "fields", "elements"):
             yield from _block_texts(value.get(name))
-
-
-def _link_text(match: re.Match[str], people: dict[Any, str]) -> str:
-    target, label = match[1], match[2]
-    if target.startswith("@"):
-        return f"@{people.get(target[1:]) or label or target[1:]}"
-    if target.startswith(("#", "!")):
-        return f"{target[0] if target[0] == '#' else '@'}{(label or target[1:]).lstrip('@')}"
-    return label or target.removeprefix("mailto:")
 
 
 def _json_list(file: Path) -> list[dict[str, Any]]:

@@ -140,7 +140,17 @@ class LocomoAnswer:
         if judge:
             gold, question = str(self._gold or ""), str(self._facts["question"])
             values["judge"] = judge_answer(judge, self._category, question=question, gold=gold, answer=said or answer)
-        return {name: value for name, value in (values | self._recalls(retrieved)).items() if value is not None}
+        if retrieved is not None:
+            cited, evidence = self._facts["cited"], self._facts["evidence"]
+            recall = evidence_recall(retrieved, cited=cited, evidence=evidence)
+            values |= {
+                "recall": recall.official, "recall_repaired": recall.repaired, "recall_sessions": recall.sessions,
+                "retrieved": float(len(retrieved)),
+            }  # fmt: skip
+            if self._corrected is not None:
+                meant = self._corrected["evidence"] or evidence
+                values["recall_corrected"] = evidence_recall(retrieved, cited=(), evidence=meant).repaired
+        return {name: value for name, value in values.items() if value is not None}
 
     def _first(self, gold: str) -> str:
         return gold.partition(";")[0] if self._category is Category.OPEN_DOMAIN else gold
@@ -154,19 +164,6 @@ class LocomoAnswer:
     def _abstains(self, text: str) -> bool:
         asked, other = (*self._facts.get("about", ()), "", "")[:2]
         return abstains_from_answer(text, asked=asked, other=other)
-
-    def _recalls(self, retrieved: Sequence[str] | None) -> dict[str, float | None]:
-        if retrieved is None:
-            return {}
-        recall = evidence_recall(retrieved, cited=self._facts["cited"], evidence=self._facts["evidence"])
-        figures = {
-            "recall": recall.official, "recall_repaired": recall.repaired, "recall_sessions": recall.sessions,
-            "retrieved": float(len(retrieved)),
-        }  # fmt: skip
-        if self._corrected is not None:
-            evidence = self._corrected["evidence"] or self._facts["evidence"]
-            figures["recall_corrected"] = evidence_recall(retrieved, cited=(), evidence=evidence).repaired
-        return figures
 
 
 # --- Corrections of gold answers and evidence, from an audit's file: beside the published ones, never in their place.

@@ -58,7 +58,6 @@ class Redactor:
         forms = sorted(patterns, key=len, reverse=True)
         self._names = re.compile("|".join(forms)) if forms else None
         self._keys: re.Pattern[str] | None = None
-        self._found: set[str] = set()
         self._phones: set[str] = set()
         self._numbers: set[str] = set()
         """Digits that are some other number where words tell."""
@@ -67,14 +66,20 @@ class Redactor:
 
     def learn_keys(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Take in which numbers and keys the lines of a file hold, before the first of them is redacted."""
+        keys: set[str] = set()
+
+        def learn(value: str) -> str:
+            keys.add(_bare_key(value))
+            return HIDDEN
+
         named = ("content", "state", "action", "calls", "images")
         for row in rows:
             # only texts in which words stand around what is looked for: ids and gold answers have none
             texts = [str(turn[name]) for turn in row.get("turns", ()) for name in named if name in turn]
             for text in [*texts, str(row.get("question", ""))]:
-                for match in _PHONE.finditer(_MAIL.sub(" ", without_credentials(text, self._learnt))):
+                for match in _PHONE.finditer(_MAIL.sub(" ", without_credentials(text, learn))):
                     (self._phones if is_phone(match) else self._numbers).add(_comparable_digits(match.group()))
-        whole = sorted((one for one in self._found if len(one) >= _SHORTEST_KEY), key=len, reverse=True)
+        whole = sorted((one for one in keys if len(one) >= _SHORTEST_KEY), key=len, reverse=True)
         if whole:
             self._keys = re.compile(rf"(?<![^\W_])(?:{'|'.join(map(re.escape, whole))})(?![^\W_])")
 
@@ -108,10 +113,6 @@ class Redactor:
         """Return an id with stand-ins; numbers in it are none of phones."""
         text = _MAIL.sub(self._mail, without_credentials(text, self._key))
         return self._names.sub(self._name, text) if self._names else text
-
-    def _learnt(self, value: str) -> str:
-        self._found.add(_bare_key(value))
-        return HIDDEN
 
     def _digest(self, kind: str, value: str) -> bytes:
         folded = unicodedata.normalize("NFC", value).casefold()

@@ -10,11 +10,12 @@ import re
 import sys
 from collections import Counter
 from contextlib import closing, suppress
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from msgspec import structs
+import msgspec
+from msgspec import Struct, structs
 
 from pytest_ltm._language.dates import DAYS
 from pytest_ltm._storage.disk import write_whole
@@ -231,8 +232,7 @@ CHEAP = 1 << 30
 """Bytes up to which a file's SHA-256 is asked for: about two seconds of work."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecordIndexEntry:
+class RecordIndexEntry(Struct, frozen=True, array_like=True):
     """Where a record stands in its file, and what it is selected by."""
 
     id: str
@@ -246,8 +246,7 @@ class RecordIndexEntry:
     """What is odd about it, a sentence each."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecordIndex:
+class RecordIndex(Struct, frozen=True):
     """All records of a file."""
 
     entries: tuple[RecordIndexEntry, ...]
@@ -273,29 +272,17 @@ def index_of(path: Path, cache: Path | None = None) -> RecordIndex:
     stamp = {"format": FORMAT, "path": str(path.resolve()), "size": state.st_size, "mtime_ns": state.st_mtime_ns}
     name = hashlib.sha256(str(stamp["path"]).encode(errors="surrogatepass")).hexdigest()[:32]
     place = cache / f"{name}.json"
-    if index := _read_index(place, stamp):
-        return index
+    # whatever cannot be read is as none, and so is an index of another state of the file
+    with suppress(OSError, ValueError, TypeError, AttributeError, RecursionError, msgspec.ValidationError):
+        data = json.loads(place.read_bytes())
+        if stamp.items() <= data.items():
+            return msgspec.convert(data, RecordIndex)
     index = _scan_records(path)
-    record = {**stamp, "sha256": index.sha256, "entries": [astuple(entry) for entry in index.entries]}
+    record = {**stamp, "sha256": index.sha256, "entries": [structs.astuple(entry) for entry in index.entries]}
     with suppress(OSError, DiskFault):  # a folder that cannot be written costs the memory, not the run
         place.parent.mkdir(parents=True, exist_ok=True)
         write_whole(place, json.dumps(record).encode())
     return index
-
-
-def _read_index(place: Path, stamp: Mapping[str, Any]) -> RecordIndex | None:
-    """Return what was remembered; whatever cannot be read, and an index of another state of the file, is as none."""
-    try:
-        data = json.loads(place.read_bytes())
-        if {name: data[name] for name in stamp} != stamp:
-            return None
-        entries = tuple(
-            RecordIndexEntry(str(name), str(kind), int(start), int(end), str(fault), tuple(map(str, notes)))
-            for name, kind, start, end, fault, notes in data["entries"]
-        )
-        return RecordIndex(entries, str(data["sha256"]))
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return None
 
 
 def _scan_records(path: Path) -> RecordIndex:
