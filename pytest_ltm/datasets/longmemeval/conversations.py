@@ -33,26 +33,6 @@ NOBODY = "(no reply)"
 """What stands for the side of a round on which nobody said anything: a session may begin with the assistant."""
 
 
-@dataclass(frozen=True, slots=True)
-class SessionRound:
-    """What the user says and what the assistant replies; either may be several turns, or none."""
-
-    ids: tuple[str, ...]
-    """Of its turns: the session's, `_`, the turn's number from 1, as the published retrieval corpora have them."""
-    user: str
-    assistant: str
-
-
-def session_rounds(session: HistorySession) -> Iterator[SessionRound]:
-    """Yield the rounds of a session: a new one begins where the user speaks after the assistant."""
-    roles = [turn.role for turn in session.turns]
-    begins = [place for place, pair in enumerate(pairwise(roles), start=1) if pair == ("assistant", "user")]
-    for start, end in pairwise([0, *begins, len(roles)] if roles else []):
-        turns = session.turns[start:end]
-        nones = ("\n".join(turn.content for turn in turns if turn.role == role) for role in ("user", "assistant"))
-        yield SessionRound(tuple(f"{session.id}_{number}" for number in range(start + 1, end + 1)), *nones)
-
-
 def session_history(sessions: Sequence[HistorySession]) -> list[PastExchange]:
     """Return the sessions as exchanges, in their order; the first of each has the session's date in front."""
     return [past for place, session in enumerate(sessions) for past in round_exchanges(place, session)]
@@ -60,12 +40,20 @@ def session_history(sessions: Sequence[HistorySession]) -> list[PastExchange]:
 
 def round_exchanges(place: int, session: HistorySession) -> Iterator[PastExchange]:
     """Yield the rounds of one session, the first with its date in front; `place`: its number in the history."""
-    for number, one in enumerate(session_rounds(session)):
-        date = f"[{session.when}] " if session.when else ""
-        user, assistant = one.user or NOBODY, one.assistant or NOBODY
-        asked = f"{date}I said: {user}\nYou said: {assistant}"
+    roles = [turn.role for turn in session.turns]
+    # a new round begins where the user speaks after the assistant: either may have several turns, or none
+    begins = [turn for turn, pair in enumerate(pairwise(roles), start=1) if pair == ("assistant", "user")]
+    date = f"[{session.when}] " if session.when else ""
+    for number, (start, end) in enumerate(pairwise([0, *begins, len(roles)] if roles else [])):
+        turns = session.turns[start:end]
+        user, assistant = (
+            "\n".join(turn.content for turn in turns if turn.role == role) or NOBODY for role in ("user", "assistant")
+        )
+        # ids of turns are numbered from 1 behind their session's, as the published retrieval corpora have them
+        ids = tuple(f"{session.id}_{turn}" for turn in range(start + 1, end + 1))
         told = user if number else f"{date}{user}"
-        yield PastExchange(f"{place}.{number}", session.at, told, assistant, asked, one.ids)
+        asked = f"{date}I said: {user}\nYou said: {assistant}"
+        yield PastExchange(f"{place}.{number}", session.at, told, assistant, asked, ids)
 
 
 # --- One history for many questions: the sessions of all, none told twice, interleaved by date.
