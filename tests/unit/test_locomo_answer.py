@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_ltm._model.scenario import Ask, Definition
-from pytest_ltm.datasets.locomo import LocomoAnswer
-from pytest_ltm.datasets.locomo.answer import Recall, evidence_recall
+from pytest_ltm.datasets.locomo.answer import LocomoAnswer, Recall, evidence_recall
 from pytest_ltm.testing import FakeJudge
 
 

@@ -18,7 +18,7 @@ from msgspec import Struct, field
 
 from pytest_ltm._model.filler import split_by_tokens
 from pytest_ltm._storage.errors import DatasetError
-from pytest_ltm._storage.rows import check_size, no_json
+from pytest_ltm._storage.rows import check_size, no_json, read_at_once
 from pytest_ltm.datasets._interchange import History, Picture, Question, Session, Turn
 from pytest_ltm.datasets.locomo.samples import Category, load_locomo
 from pytest_ltm.datasets.logs.log_file import iter_numbered_lines
@@ -73,11 +73,7 @@ def decode_as(raw: bytes, kind: type[T], where: str) -> T:
 
 def json_as(path: Path, kind: type[T]) -> T:
     """Return what a JSON file holds."""
-    try:
-        check_size(path.stat().st_size, str(path))
-        return decode_as(path.read_bytes(), kind, str(path))
-    except OSError as error:
-        raise DatasetError(f"{path}: cannot be read: {error.strerror}") from error
+    return decode_as(read_at_once(path), kind, str(path))
 
 
 def lines_as(path: Path, kind: type[T]) -> Iterator[tuple[str, T]]:

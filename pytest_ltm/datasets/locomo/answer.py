@@ -68,18 +68,6 @@ def _share_of(wanted: Sequence[str], there: Collection[str]) -> float | None:
     return sum(one in there for one in wanted) / len(wanted) if wanted else None
 
 
-# --- A judge's word on LoCoMo's answers: it stands beside the F1, never in its place.
-
-
-def judge_answer(judge: Judge, category: Category, *, question: str, gold: str, answer: str) -> float | None:
-    """Return 1 for an answer that the judge finds right, 0 for another, None where the judge cannot tell."""
-    parts, name = {"question": question, "answer": answer, "category": str(category.value)}, "locomo-abstention"
-    if category is not Category.ADVERSARIAL:
-        parts, name = {**parts, "reference": gold}, "locomo-answer"
-    decision = ask_judge(judge, PROMPTS[name], **parts)
-    return float(decision.grade == "yes") if isinstance(decision, JudgeDecision) else None
-
-
 _SHOWN = 300
 
 
@@ -138,8 +126,14 @@ class LocomoAnswer:
             values["f1_corrected"] = self._f1(published, answer_is if wrong else None)
             values["ceiling"] = self._f1(self._first(answer_is)) if wrong else 1.0
         if judge:
-            gold, question = str(self._gold or ""), str(self._facts["question"])
-            values["judge"] = judge_answer(judge, self._category, question=question, gold=gold, answer=said or answer)
+            # beside the F1, never in its place; None where the judge cannot tell
+            parts, prompt = {"category": str(self._category.value)}, "locomo-abstention"
+            if self._category is not Category.ADVERSARIAL:
+                parts, prompt = {**parts, "reference": str(self._gold or "")}, "locomo-answer"
+            decision = ask_judge(
+                judge, PROMPTS[prompt], question=str(self._facts["question"]), answer=said or answer, **parts
+            )
+            values["judge"] = float(decision.grade == "yes") if isinstance(decision, JudgeDecision) else None
         if retrieved is not None:
             cited, evidence = self._facts["cited"], self._facts["evidence"]
             recall = evidence_recall(retrieved, cited=cited, evidence=evidence)
