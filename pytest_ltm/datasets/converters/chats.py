@@ -22,12 +22,11 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterator, Sequence
 
-LAYOUTS = {
-    "openai": "model_chats", "claude": "model_chats", "gemini": "model_chats", "sharegpt": "model_chats",
-    "telegram": "messengers", "discord": "messengers", "slack": "messengers", "whatsapp": "whatsapp",
-    "langsmith": "model_chats", "langfuse": "model_chats", "otel": "model_chats",
-}  # fmt: skip
-"""By name the module that reads it, with a function `read_NAME(path, splitting, counts)`."""
+LAYOUTS = (
+    "openai", "claude", "gemini", "sharegpt", "telegram", "discord", "slack", "whatsapp", "langsmith", "langfuse",
+    "otel",
+)  # fmt: skip
+"""Each is read by a function `read_NAME(path, splitting, counts)`."""
 UNPACKED = 4_000_000_000
 """Bytes that the files of a zip may have."""
 _READ = (".json", ".jsonl", ".txt")
@@ -77,7 +76,9 @@ def read_chats(paths: Sequence[Path], layout: str, splitting: Splitting, counts:
             raise DatasetError(f"{path}: there is no such file or folder")
         with _unpacked(path) as place:
             name = layout or layout_of(place)
-            read = getattr(import_module(f"{__package__}.{LAYOUTS[name]}"), f"read_{name}")
+            # imported then, as these import this module
+            module = import_module(f"{__package__}.{'whatsapp' if name == 'whatsapp' else 'exports'}")
+            read = getattr(module, f"read_{name}")
             yield History(_sessions_of(read(place, splitting, counts), splitting, counts))
 
 
