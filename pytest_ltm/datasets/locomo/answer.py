@@ -10,9 +10,8 @@ from pytest_ltm._model.judge import PROMPTS, JudgeDecision, ask_judge
 from pytest_ltm._model.score import Score
 from pytest_ltm._storage.rows import faults_of_data, json_of
 from pytest_ltm._storage.schema import Field
-from pytest_ltm.datasets.locomo.metric import official_f1
 from pytest_ltm.datasets.locomo.samples import Category, repair_citations
-from pytest_ltm.datasets.locomo.strict import abstains_from_answer, chosen_choice
+from pytest_ltm.datasets.locomo.strict import abstains_from_answer, chosen_choice, official_f1
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

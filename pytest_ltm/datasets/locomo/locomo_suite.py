@@ -17,8 +17,14 @@ from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you
 from pytest_ltm.datasets._dataset import KeptHistory, ToldConversation, by_unique_label, label_of, told_after
 from pytest_ltm.datasets._dataset_registry import NOTE_KINDS
 from pytest_ltm.datasets.locomo.answer import load_audit
-from pytest_ltm.datasets.locomo.delivery import held_by, history_exchanges, opening_message, photos_in
-from pytest_ltm.datasets.locomo.samples import Category, load_locomo
+from pytest_ltm.datasets.locomo.samples import (
+    Category,
+    held_by,
+    history_exchanges,
+    load_locomo,
+    opening_message,
+    photos_in,
+)
 from pytest_ltm.datasets.locomo.tasks import EventSummaries, NextTurns, load_embedding
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from pytest_ltm._model.suite import SuiteEntry
 from pytest_ltm._storage.dotted import DottedPath
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm.datasets._dataset_registry import NOTE_KINDS
-from pytest_ltm.datasets.locomo.delivery import held_by, session_of, turn_text
+from pytest_ltm.datasets.locomo.samples import held_by, session_of, turn_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

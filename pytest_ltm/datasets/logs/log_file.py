@@ -36,7 +36,7 @@ from pytest_ltm.datasets._interchange import (
     ToolCall,
     Turn,
 )
-from pytest_ltm.datasets.locomo.delivery import ACKNOWLEDGED
+from pytest_ltm.datasets.locomo.samples import ACKNOWLEDGED
 from pytest_ltm.datasets.longmemeval.conversations import round_exchanges
 from pytest_ltm.datasets.longmemeval.record import HistorySession, HistoryTurn, format_longmemeval_date
 

@@ -17,7 +17,7 @@ from pytest_ltm._model.judge import PROMPTS, ask_judge
 from pytest_ltm._model.score import UNDECIDED, Score, Unscored
 from pytest_ltm._storage.dotted import DottedPath
 from pytest_ltm._storage.errors import ConfigurationError
-from pytest_ltm.datasets.locomo.metric import token_f1
+from pytest_ltm.datasets.locomo.strict import token_f1
 from pytest_ltm.datasets.longmemeval.evaluation import RULE, judged_verdict, rule_on_hypothesis, session_of, verdict_of
 from pytest_ltm.evaluators import (
     chosen_letters,
