@@ -27,36 +27,28 @@ _PART = re.compile(r"D(\d+):(\d+)-D\1:(\d+)")
 _SESSION = re.compile(r"(?:S|D|session_)(\d+)")
 
 
-@dataclass(frozen=True, slots=True)
-class Recall:
-    """Shares of the evidence, 0 to 1; None where there is no evidence to be found."""
+def evidence_recall(
+    retrieved: Sequence[str], *, cited: Sequence[str], evidence: Sequence[str]
+) -> dict[str, float | None]:
+    """Return the shares of the evidence, 0 to 1, in what was retrieved; None where there is nothing to be found.
 
-    official: float
-    """Of the ids as the file has them: malformed ones are never found, and no evidence counts as all of it."""
-    repaired: float | None
-    """Of the turns that they mean."""
-    sessions: float | None
-    """Of the sessions that these turns are in."""
-
-
-def evidence_recall(retrieved: Sequence[str], *, cited: Sequence[str], evidence: Sequence[str]) -> Recall:
-    """Return the recall of what was retrieved: ids of turns, of parts (`D1:1-D1:9`) or of sessions (`S1`).
-
-    `cited`: the evidence as the file has it; `evidence`: the ids of turns that it means. Session ids compare session
-    numbers, as the published evaluation does.
+    `retrieved`: ids of turns, of parts (`D1:1-D1:9`) or of sessions (`S1`). `cited`: the evidence as the file has it;
+    `evidence`: the ids of turns that it means. `recall`, the official one, is of the first, of which malformed ones
+    are never found, and where none is all of it; `recall_repaired` of the second, `recall_sessions` of their sessions.
     """
     turns = {one for one in retrieved if _TURN.fullmatch(one)}
     for part in filter(None, map(_PART.fullmatch, retrieved)):
         turns |= {f"D{part[1]}:{turn}" for turn in range(int(part[2]), int(part[3]) + 1)}
     sessions = {match[1] for one in retrieved if (match := _SESSION.match(one))}
-    whole = bool(retrieved) and not turns
+    whole = bool(retrieved) and not turns  # of sessions the published evaluation compares the numbers
     hits = [one.partition(":")[0][1:] in sessions if whole else one in turns for one in cited]
     meant = dict.fromkeys(_session_of(one) for one in evidence)
-    return Recall(
-        official=sum(hits) / len(hits) if hits else 1.0,
-        repaired=_share_of(evidence, {one for one in evidence if _session_of(one) in sessions} if whole else turns),
-        sessions=_share_of(list(meant), sessions),
-    )
+    by_session = {one for one in evidence if _session_of(one) in sessions}
+    return {
+        "recall": sum(hits) / len(hits) if hits else 1.0,
+        "recall_repaired": _share_of(evidence, by_session if whole else turns),
+        "recall_sessions": _share_of(list(meant), sessions),
+    }
 
 
 def _session_of(turn: str) -> str:
@@ -135,14 +127,11 @@ class LocomoAnswer:
             values["judge"] = float(decision.grade == "yes") if isinstance(decision, JudgeDecision) else None
         if retrieved is not None:
             cited, evidence = self._facts["cited"], self._facts["evidence"]
-            recall = evidence_recall(retrieved, cited=cited, evidence=evidence)
-            values |= {
-                "recall": recall.official, "recall_repaired": recall.repaired, "recall_sessions": recall.sessions,
-                "retrieved": float(len(retrieved)),
-            }  # fmt: skip
+            values |= evidence_recall(retrieved, cited=cited, evidence=evidence)
+            values["retrieved"] = float(len(retrieved))
             if self._corrected is not None:
                 meant = self._corrected["evidence"] or evidence
-                values["recall_corrected"] = evidence_recall(retrieved, cited=(), evidence=meant).repaired
+                values["recall_corrected"] = evidence_recall(retrieved, cited=(), evidence=meant)["recall_repaired"]
         return {name: value for name, value in values.items() if value is not None}
 
     def _first(self, gold: str) -> str:
