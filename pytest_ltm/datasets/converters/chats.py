@@ -83,11 +83,21 @@ def read_chats(paths: Sequence[Path], layout: str, splitting: Splitting, counts:
 
 
 def _sessions_of(talks: Iterator[Talk], splitting: Splitting, counts: Counter[str]) -> Iterator[Session]:
+    def in_zone(at: datetime | None) -> datetime | None:
+        if at is None:
+            counts["guessed: messages without a time are told in the order of the export"] += 1
+        elif at.tzinfo is None:
+            if splitting.zone is None:
+                counts["guessed: times without a zone are taken as UTC (--timezone says which it is)"] += 1
+            return at.replace(tzinfo=splitting.zone) if splitting.zone else at
+        return at.astimezone(splitting.zone) if at and splitting.zone else at
+
     used: dict[str, int] = {}
     for talk in talks:
+        # several chats may have one name, such as that of a person
         used[talk.name] = used.get(talk.name, 0) + 1
         name = talk.name if used[talk.name] == 1 else f"{talk.name}~{used[talk.name]}"
-        messages = [one._replace(at=_in_zone(one.at, splitting, counts)) for one in talk.messages]
+        messages = [one._replace(at=in_zone(one.at)) for one in talk.messages]
         undated = [one for one in messages if one.at is None]
         if undated and len(undated) < len(messages):
             raise DatasetError(f"{name}: some of its messages have a time, and others none. Leave it out of the export")
@@ -107,16 +117,6 @@ def _sessions_of(talks: Iterator[Talk], splitting: Splitting, counts: Counter[st
                 turns.append(Turn(role=role, name=who, content=one.text, calls=one.calls))
             date = part[0].at.isoformat(sep=" ", timespec="minutes") if part[0].at else ""
             yield Session(id=f"{name}-{number}", date=date, turns=tuple(turns), room=talk.room)
-
-
-def _in_zone(at: datetime | None, splitting: Splitting, counts: Counter[str]) -> datetime | None:
-    if at is None:
-        counts["guessed: messages without a time are told in the order of the export"] += 1
-    elif at.tzinfo is None:
-        if splitting.zone is None:
-            counts["guessed: times without a zone are taken as UTC (--timezone says which it is)"] += 1
-        return at.replace(tzinfo=splitting.zone) if splitting.zone else at
-    return at.astimezone(splitting.zone) if at and splitting.zone else at
 
 
 @contextmanager
