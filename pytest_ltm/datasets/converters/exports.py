@@ -197,7 +197,7 @@ def read_telegram(path: Path, _splitting: Splitting, counts: Counter[str]) -> It
                 if one.get("type", "message") != "message" or not text:
                     counts["left out: media without a caption, and notices"] += 1
                     continue
-                # `date` is in the telephone's own zone, and names none
+                # `date` is local time, and names no zone
                 at = utc_time(one["date_unixtime"]) if one.get("date_unixtime") else iso_time(one["date"])
                 said.append(ExportedMessage(at, str(one.get("from") or one.get("from_id") or "somebody"), text))
             name = str(chat.get("name") or chat.get("type") or f"chat-{number}")

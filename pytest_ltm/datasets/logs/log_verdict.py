@@ -18,7 +18,7 @@ from pytest_ltm._model.score import UNDECIDED, Score, Unscored
 from pytest_ltm._storage.dotted import DottedPath
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm.datasets.locomo.strict import token_f1
-from pytest_ltm.datasets.longmemeval.evaluation import RULE, judged_verdict, rule_on_hypothesis, session_of, verdict_of
+from pytest_ltm.datasets.longmemeval.evaluation import RULE, ask_for_verdict, rule_on_hypothesis, session_of, verdict_of
 from pytest_ltm.evaluators import (
     chosen_letters,
     match_exactly,
@@ -107,7 +107,7 @@ class LogsAnswer:
             if isinstance(verdict, Unscored) and self._judge:
                 prompt = PROMPTS["longmemeval-abstention" if self._facts["never_told"] else "longmemeval-answer"]
                 asked = {"question": self._facts["question"], "reference": " (or) ".join(self._gold)}
-                verdict = judged_verdict(self._judge, prompt, **asked, answer=answer)
+                verdict = ask_for_verdict(self._judge, prompt, **asked, answer=answer)
         return replace(verdict, evidence=answer[:_SHOWN])
 
     def metrics(self, answer: str, retrieved: Sequence[str] | None = None) -> dict[str, float]:

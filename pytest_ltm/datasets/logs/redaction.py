@@ -34,7 +34,7 @@ _MAIL = re.compile(
 _REMOTE = re.compile(r":[^\s/]+/")
 
 _KEPT = {"date", "role", "kind", "never_told", "format", "version", "match", "asks", "file", "image"}
-"""Fields that say nothing of people; files keep their names, as they would not be found by others."""
+"""Fields that say nothing of people; files keep their names, or nobody would find them."""
 _CONSONANTS, _VOWELS = "bdfgklmnprstvz", "aeiou"
 _SYLLABLES = 4
 # Characters of a key that is looked for without the words around it.

@@ -138,7 +138,7 @@ def verdict_of(ruling: Ruling) -> Score | Unscored:
     return Score(float(ruling.verdict == "yes"), ruling.reason, rule=RULE)
 
 
-def judged_verdict(judge: Judge, prompt: JudgePrompt, **parts: str) -> Score | Unscored:
+def ask_for_verdict(judge: Judge, prompt: JudgePrompt, **parts: str) -> Score | Unscored:
     """Return a judge's word as the verdict of an example; the score's rule names the prompt."""
     decision = ask_judge(judge, prompt, **parts)
     if isinstance(decision, JudgeDecision):
@@ -170,7 +170,7 @@ class LongMemEvalAnswer:
             result = Unscored(ruling.reason, RULE) if ruling == PREFERENCE else verdict_of(ruling)
         if isinstance(result, Unscored) and self._judge is not None:
             prompt = prompt_for(self._facts["id"], self._facts["type"])
-            result = judged_verdict(self._judge, prompt, question=question, reference=self._gold, answer=answer)
+            result = ask_for_verdict(self._judge, prompt, question=question, reference=self._gold, answer=answer)
         return replace(result, evidence=answer[:_SHOWN])
 
     def metrics(self, verdict: Score | Unscored, retrieved: Sequence[str] | None = None) -> dict[str, float]:
