@@ -474,7 +474,8 @@ class LtmRun:
         )  # fmt: skip
         again = cache(lambda: _collection.repeat_command(self.config, self.settings, given.place))
         playing = PlayedConversation(given, self._mode(given), make_body, again=again, heard=self._heard)
-        self._results[str(name)] = playing.results
+        # A rehearsal of 100,000 items comes to nothing that anybody reads, and is not kept.
+        self._results[str(name)] = {} if self.rehearses else playing.results
         for observer in self.observing:
             playing.observe(observer(playing))
         return playing
