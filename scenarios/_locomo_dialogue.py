@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_ltm import Ltm
-from pytest_ltm.datasets.locomo import NextTurn
+from pytest_ltm.datasets.locomo.tasks import NextTurn
 
 
 @pytest.mark.ltm(version="1")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_ltm import Ltm
-from pytest_ltm.datasets.locomo import LocomoAnswer
+from pytest_ltm.datasets.locomo.answer import LocomoAnswer
 
 
 @pytest.mark.ltm(version="2")

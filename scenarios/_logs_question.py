@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_ltm import Ltm
-from pytest_ltm.datasets.logs import LogsAnswer
+from pytest_ltm.datasets.logs.log_verdict import LogsAnswer
 
 
 @pytest.mark.ltm(version="1")

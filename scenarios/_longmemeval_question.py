@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ltm import Ltm
-from pytest_ltm.datasets.longmemeval import LongMemEvalAnswer
+from pytest_ltm.datasets.longmemeval.evaluation import LongMemEvalAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Callable

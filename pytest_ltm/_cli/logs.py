@@ -17,9 +17,8 @@ from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.clock import duration
 from pytest_ltm._storage.disk import Appender, write_whole
 from pytest_ltm._storage.errors import DatasetError, DiskFault, ScenarioError
-from pytest_ltm.datasets._conversion import write_interchange
-from pytest_ltm.datasets._interchange import History
-from pytest_ltm.datasets.converters import KINDS, reader_of
+from pytest_ltm.datasets._dataset_registry import KINDS, reader_of
+from pytest_ltm.datasets._interchange import History, write_interchange
 from pytest_ltm.datasets.converters.chats import LAYOUTS, Splitting, read_chats
 from pytest_ltm.datasets.logs.log_file import LogsFile, iter_numbered_lines
 from pytest_ltm.datasets.logs.log_suite import EXAMPLE, file_notes
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from pytest_ltm.datasets._histories import HistoryReader
+    from pytest_ltm.datasets._interchange import HistoryReader
 
 
 _FILE = "sessions and questions, JSON lines"

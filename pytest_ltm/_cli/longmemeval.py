@@ -24,8 +24,8 @@ from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you
 from pytest_ltm._storage.rows import json_of, read_json_rows
 from pytest_ltm._storage.sanitize import for_file
 from pytest_ltm._storage.schema import Field
-from pytest_ltm.datasets.longmemeval import evaluation, retrieval
-from pytest_ltm.datasets.longmemeval.longmemeval_options import TYPES
+from pytest_ltm.datasets._dataset_registry import TYPES
+from pytest_ltm.datasets.longmemeval import evaluation
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
 from pytest_ltm.judges._judge_registry import judge_session
 
@@ -308,7 +308,7 @@ def measure_retrieval(given: Namespace) -> int:
             asked = record.exchange(row.questions[-1].number) if record and row.questions else None
             wanted, turns = facts.get("wanted_turns"), facts.get("user_turns", {})
             if asked is not None and asked.retrieved is not None and wanted:
-                values[facts["id"]] = retrieval.retrieval_figures(asked.retrieved, wanted, turns)
+                values[facts["id"]] = evaluation.retrieval_figures(asked.retrieved, wanted, turns)
     if not values:
         raise DatasetError(
             f"{run.path}: no answer to a LongMemEval question with marked evidence says what was retrieved: the agent "
@@ -319,9 +319,9 @@ def measure_retrieval(given: Namespace) -> int:
         listed = [{"question_id": name, "metrics": metrics} for name, metrics in values.items()]
         print(json.dumps({"questions": len(values), "means": means, "rows": listed}, indent=2))
         return 0
-    print(f"{f'{len(values):,} questions, k =':<24}" + "".join(f"{k:>8}" for k in retrieval.DEPTHS))
+    print(f"{f'{len(values):,} questions, k =':<24}" + "".join(f"{k:>8}" for k in evaluation.DEPTHS))
     for level, metric in product(("session", "turn"), ("recall_any", "recall_all", "ndcg_any", "ndcg")):
-        cells = "".join(f"{means[f'{level}_{metric}_{k}']:>8.3f}" for k in retrieval.DEPTHS)
+        cells = "".join(f"{means[f'{level}_{metric}_{k}']:>8.3f}" for k in evaluation.DEPTHS)
         print(f"{f'{level} {metric}':<24}{cells}")
     return 0
 
@@ -335,10 +335,10 @@ def _ranking_metrics(fields: dict[str, Field], *, turns: bool) -> dict[str, Any]
         where = f"{fields['rankings'].where}: {fields['rankings'].path}"
         raise DatasetError(f"{where}: there is no id {beyond} in corpus_ids")
     ranked = [corpus[place] for place in places]
-    measures = {"metrics": retrieval.retrieval_scores}
+    measures = {"metrics": evaluation.retrieval_scores}
     if turns or "turn2session" in fields:
-        measures["turn2session"] = retrieval.turns_as_sessions
+        measures["turn2session"] = evaluation.turns_as_sessions
     return {
-        name: {str(k): asdict(measure(ranked, corpus, gold, k)) for k in retrieval.DEPTHS}
+        name: {str(k): asdict(measure(ranked, corpus, gold, k)) for k in evaluation.DEPTHS}
         for name, measure in measures.items()
     }

@@ -69,13 +69,18 @@ AT_ONCE = 100_000_000
 """Bytes that a file, or a part of one, may have that is in memory as a whole."""
 
 
-def json_of(path: Path) -> Any:
-    """Return the value of a JSON file; DatasetError if it cannot be read, is not JSON, or too large."""
+def read_at_once(path: Path) -> bytes:
+    """Return the content of a file; DatasetError if it cannot be read, or is too large."""
     try:
         check_size(path.stat().st_size, str(path))
-        return json_in(path.read_bytes(), str(path))
+        return path.read_bytes()
     except OSError as error:
         raise DatasetError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def json_of(path: Path) -> Any:
+    """Return the value of a JSON file; DatasetError if it cannot be read, is not JSON, or too large."""
+    return json_in(read_at_once(path), str(path))
 
 
 def check_size(size: int, where: str) -> None:

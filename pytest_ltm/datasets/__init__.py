@@ -9,12 +9,8 @@ from pytest_ltm._storage.dotted import lazy_exports
 if TYPE_CHECKING:
     from pytest_ltm.datasets._chapterbreak import Chapter, chapter_from_book, chapter_from_dataset
     from pytest_ltm.datasets._dataset import Dataset, DatasetOption, DatasetSuite, ToldConversation
-    from pytest_ltm.datasets._histories import history_dataset
+    from pytest_ltm.datasets._dataset_registry import CONVERTED, LOCOMO, LOGS, LONGMEMEVAL, history_dataset
     from pytest_ltm.datasets._interchange import History, Picture, Question, Session, ToolCall, Turn
-    from pytest_ltm.datasets.converters import CONVERTED
-    from pytest_ltm.datasets.locomo.locomo_options import LOCOMO
-    from pytest_ltm.datasets.logs.log_options import LOGS
-    from pytest_ltm.datasets.longmemeval.longmemeval_options import LONGMEMEVAL
 
 __all__ = (
     "CONVERTED", "LOCOMO", "LOGS", "LONGMEMEVAL", "Chapter", "Dataset", "DatasetOption", "DatasetSuite", "History",
@@ -27,11 +23,7 @@ __getattr__, __dir__ = lazy_exports(
     {
         "_chapterbreak": "Chapter chapter_from_book chapter_from_dataset",
         "_dataset": "Dataset DatasetOption DatasetSuite ToldConversation",
-        "_histories": "history_dataset",
+        "_dataset_registry": "CONVERTED LOCOMO LOGS LONGMEMEVAL history_dataset",
         "_interchange": "History Picture Question Session ToolCall Turn",
-        "converters": "CONVERTED",
-        "locomo.locomo_options": "LOCOMO",
-        "logs.log_options": "LOGS",
-        "longmemeval.longmemeval_options": "LONGMEMEVAL",
     },
 )

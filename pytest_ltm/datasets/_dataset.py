@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
     from pathlib import Path
 
     from pytest_ltm._model.filler import PastExchange
@@ -18,10 +18,14 @@ if TYPE_CHECKING:
     from pytest_ltm._model.suite import Suite
 
 
+T = TypeVar("T")
 # The label of the only memory span that a data set has.
 SPAN = "all"
 # That span in tokens: longer than any history.
 SPAN_TOKENS = 10**12
+# In the folder of `--ltm-dir`: where records stand in large files, and files that were made of others. It may be
+# deleted at any time.
+INDEX_FOLDER = "data-index"
 
 
 class DatasetOption(NamedTuple):
@@ -35,16 +39,6 @@ class DatasetOption(NamedTuple):
     """Returns the value of a text, also of the default; ConfigurationError, without the option's name."""
     is_path: bool = False
     """It names a file or folder: looked for where the command line is, or the ini file."""
-
-
-def suite_opener(module: str) -> Callable[[Path | None, Mapping[str, Any], int, Path | None], DatasetSuite]:
-    """Return an opener that calls the `open_suite` of a module, which is imported then, not for `pytest --help`."""
-
-    def open_file(path: Path | None, values: Mapping[str, Any], seed: int, cache: Path | None) -> DatasetSuite:
-        suite: DatasetSuite = import_module(module).open_suite(path, values, seed, cache)
-        return suite
-
-    return open_file
 
 
 class Dataset(NamedTuple):
@@ -109,6 +103,27 @@ class ToldConversation(NamedTuple):
     """The message that begins the conversation; "": none."""
     described: object
     """JSON values for the plan's fingerprint: which part of which file, told in which form."""
+
+
+class KeptHistory(Generic[T]):
+    """The history of a thread, made when it is asked for; the last one is kept, and no other."""
+
+    def __init__(self, make: Callable[[str], T]) -> None:
+        self._make = make
+        self._last: tuple[str, T] | None = None
+
+    def __call__(self, thread: str) -> T:
+        """Return the history of a thread: question after question asks for the same."""
+        if self._last is None or self._last[0] != thread:
+            self._last = None  # lets go of the one before the next is made: two may be larger than memory
+            self._last = thread, self._make(thread)
+        return self._last[1]
+
+
+def told_after(past: Sequence[PastExchange], evidence: AbstractSet[str]) -> int:
+    """Return after how many exchanges all of the evidence has been told; all of them where there is no evidence."""
+    places = [number for number, one in enumerate(past, start=1) if not evidence.isdisjoint((one.id, *one.holds))]
+    return max(places, default=len(past))
 
 
 class DatasetSuite(Protocol):
@@ -184,9 +199,6 @@ def parse_token_limit(text: str) -> int | None:
 
 
 # --- The ids of a data set as labels of node ids.
-
-
-T = TypeVar("T")
 
 
 def label_of(name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -35,7 +35,14 @@ def complete_definition(definition: Definition, path: Path, scenario: str) -> De
     """Return a published definition with what its scenario needs from the files around `path`."""
     extra: dict[str, Any] = {}
     if scenario == "spy_meeting":
-        extra = {"other_messages": _other_groups(definition.expected, path)}
+        # the keywords of the folder's other examples; not those that share a word with the expected ones
+        ours = {word for group in definition.expected for word in group}
+        others: list[list[str]] = []
+        for other in sorted(path.parent.glob(f"*{ENDING}")):
+            with suppress(DefinitionError):  # what is wrong with that file is said where its own example is read
+                groups = keyword_groups(read_json(other).mapping(required=["expected_responses"])["expected_responses"])
+                others += [group for group in groups if group not in others and not ours.intersection(group)]
+        extra = {"other_messages": others}
     elif scenario == "restaurant" and (file := menu_above(path)):
         sections = read_json(file).mapping().items()
         extra = {"menu": {name: [dish.text() for dish in dishes.items("dishes")] for name, dishes in sections}}
@@ -48,17 +55,6 @@ def keyword_groups(expected: Field) -> list[list[str]]:
     if not groups or not all(groups):
         raise expected.error("a list of words for each message")
     return groups
-
-
-def _other_groups(expected: list[list[str]], path: Path) -> list[list[str]]:
-    """Return the groups of the folder's other examples; not those that share a word with the expected ones."""
-    ours = {word for group in expected for word in group}
-    others: list[list[str]] = []
-    for file in sorted(path.parent.glob("*.def.json")):
-        with suppress(DefinitionError):  # what is wrong with that file is said where its own example is read
-            groups = keyword_groups(read_json(file).mapping(required=["expected_responses"])["expected_responses"])
-            others += [group for group in groups if group not in others and not ours.intersection(group)]
-    return others
 
 
 def menu_above(path: Path) -> Path | None:
@@ -119,7 +115,7 @@ def from_published(top: Field, scenario: str) -> Definition:
     waits = ["token_spacings", "time_jumps"] if has_spacings else ["waits"]
     fields = top.mapping(required=[*_SCRIPT, *waits])
     steps = tuple(_parse_steps(fields))
-    expected = _EXPECTED[scenario](fields) if scenario in _EXPECTED else fields["expected_responses"].json()
+    expected = _expected_data(scenario, fields)
     if scenario == "prospective_memory":  # the second message carries the mark of a question, but is the instruction
         steps = tuple(Say(step.text) if isinstance(step, Ask) else step for step in steps)
     return Definition(steps=steps, expected=expected)
@@ -129,8 +125,25 @@ def _parse_steps(fields: dict[str, Field]) -> Iterable[Step]:
     """Yield the steps; nothing for a question that is made at run time (one flag more than texts)."""
     script = [item.text() for item in fields["script"].items("texts")]
     flags = [item.boolean() for item in fields["is_question"].items("true and false")]
-    name = "waits" if "waits" in fields else "token_spacings"
-    waits = [_parse_wait(item) for item in fields[name].items("waits")] if name == "waits" else _spacings(fields)
+    if "waits" in fields:
+        name, waits = "waits", []
+        for item in fields["waits"].items("waits"):
+            parts = item.mapping(("tokens", "time", "percentage_finished"))
+            percentage = parts.get("percentage_finished")
+            waits.append(
+                Wait(
+                    span=percentage.number(0, 100, "a percentage of the memory span") / 100 if percentage else 0.0,
+                    tokens=parts["tokens"].whole() if "tokens" in parts else 0,
+                    time=parts["time"].duration() if "time" in parts else timedelta(0),
+                )
+            )
+    else:  # version 1 names tokens and seconds after each message; there are none at the end
+        name, tokens = "token_spacings", [item.whole() for item in fields["token_spacings"].items("numbers of tokens")]
+        jumps = [item.duration() for item in fields["time_jumps"].items("seconds")]
+        if len(jumps) > len(tokens):
+            raise fields["time_jumps"].fault(f"expected at most {len(tokens)} values, got {len(jumps)}.")
+        pairs = zip(tokens[:-1], [*jumps, *[timedelta(0)] * len(tokens)], strict=False)
+        waits = [*(Wait(tokens=count, time=jump) for count, jump in pairs), Wait()]
     at_run_time = len(flags) == len(script) + 1 and flags[-1]
     if len(flags) != len(script) and not at_run_time:
         raise fields["is_question"].fault(f"expected {len(script)} values, one for each text, got {len(flags)}.")
@@ -143,52 +156,55 @@ def _parse_steps(fields: dict[str, Field]) -> Iterable[Step]:
             yield wait
 
 
-def _spacings(fields: dict[str, Field]) -> list[Wait]:
-    """Return the waits of version 1, which names tokens and seconds after each message; there are none at the end."""
-    tokens = [item.whole() for item in fields["token_spacings"].items("numbers of tokens")]
-    jumps = [item.duration() for item in fields["time_jumps"].items("seconds")]
-    if len(jumps) > len(tokens):
-        raise fields["time_jumps"].fault(f"expected at most {len(tokens)} values, got {len(jumps)}.")
-    jumps += [timedelta(0)] * (len(tokens) - len(jumps))
-    return [Wait(tokens=count, time=jump) for count, jump in zip(tokens[:-1], jumps, strict=False)] + [Wait()]
-
-
-def _parse_wait(item: Field) -> Wait:
-    fields = item.mapping(("tokens", "time", "percentage_finished"))
-    percentage = fields.get("percentage_finished", None)
-    return Wait(
-        span=percentage.number(0, 100, "a percentage of the memory span") / 100 if percentage else 0.0,
-        tokens=fields["tokens"].whole() if "tokens" in fields else 0,
-        time=fields["time"].duration() if "time" in fields else timedelta(0),
-    )
-
-
-def _one_text(fields: dict[str, Field]) -> str:
+def _expected_data(scenario: str, fields: dict[str, Field]) -> Any:
+    """Return what is expected, in the form of our scenario."""
     expected = fields["expected_responses"]
+    result: Any
+    match scenario:
+        case "chapter_break" | "colours" | "jokes" | "kv_pairs" | "names" | "sally_anne":
+            result = _one_text(expected)
+        case "locations":
+            direction = _STRAIGHT.fullmatch(_one_text(expected))
+            if direction is None:
+                raise expected.error("a text such as '3 km North'")
+            result = {"km": float(direction[1]), "direction": direction[2].lower()}
+        case "locations_directions":  # the text is an example of an answer, a leg a line
+            legs = _LEG.findall(_one_text(expected))
+            if not legs:
+                raise expected.error("legs such as 'From Mill, go 2km North to Inn.'")
+            result = {"start": legs[0][0], "route": [[float(km), way.lower(), goal] for _, km, way, goal in legs]}
+        case "prospective_memory":
+            result = _prospective_data(expected, fields["script"])
+        case "spy_meeting":
+            result = keyword_groups(expected)
+        case "trigger_response":  # version 1 has "say: '…'" around the sentence
+            texts = [item.text() for item in expected.items("texts")]
+            result = [said[1] if (said := _SAID.fullmatch(text)) else text for text in texts]
+        case _:
+            result = expected.json()
+    return result
+
+
+def _one_text(expected: Field) -> str:
     texts = expected.items("texts")
     if len(texts) != 1:
         raise expected.error("a list of one text")
     return texts[0].text()
 
 
-def _prospective_data(fields: dict[str, Field]) -> dict[str, Any]:
-    expected = fields["expected_responses"].items("values")
-    if len(expected) != 1:
-        raise fields["expected_responses"].error("a list of one value")
-    if isinstance(expected[0].value, str):
-        return _quote_from_script(fields["script"])
-    parts = expected[0].items("quote, author and number")
-    if len(parts) != 3:
-        raise expected[0].error("a list of quote, author and number")
-    quote, author, nth = parts
-    return {"quote": quote.text(), "author": author.text(), "nth": nth.whole(least=1)}
-
-
-def _quote_from_script(script: Field) -> dict[str, Any]:
-    """Versions 1 and 2 expect a sentence; what to recite, and when, stands in the two messages.
+def _prospective_data(expected: Field, script: Field) -> dict[str, Any]:
+    """Return quote, author and number; versions 1 and 2 have them in the two messages, and expect a sentence.
 
     "In the 8th new message after this one" is the ninth reply, because the one to the instruction is the first.
     """
+    values = expected.items("values")
+    if len(values) != 1:
+        raise expected.error("a list of one value")
+    if not isinstance(values[0].value, str):
+        parts = values[0].items("quote, author and number")
+        if len(parts) != 3:
+            raise values[0].error("a list of quote, author and number")
+        return {"quote": parts[0].text(), "author": parts[1].text(), "nth": parts[2].whole(least=1)}
     texts = [item.text() for item in script.items("texts")]
     quote = _QUOTE.fullmatch(texts[0]) if texts else None
     nth = _NTH.search(texts[-1]) if texts else None
@@ -196,37 +212,6 @@ def _quote_from_script(script: Field) -> dict[str, Any]:
     if not quote or not nth or not author:
         raise script.error("\"'quote' - author\" and an instruction that names the number of a new message")
     return {"quote": quote["quote"], "author": author, "nth": int(nth[1] or nth[2]) + 1}
-
-
-def _triggered_sentences(fields: dict[str, Field]) -> list[str]:
-    """Version 1 has "say: '…'" around the sentence."""
-    texts = [item.text() for item in fields["expected_responses"].items("texts")]
-    return [said[1] if (said := _SAID.fullmatch(text)) else text for text in texts]
-
-
-def _route_data(fields: dict[str, Field]) -> dict[str, Any]:
-    """The expected text is an example of an answer, a leg a line."""
-    legs = _LEG.findall(_one_text(fields))
-    if not legs:
-        raise fields["expected_responses"].error("legs such as 'From Mill, go 2km North to Inn.'")
-    return {"start": legs[0][0], "route": [[float(km), way.lower(), goal] for _, km, way, goal in legs]}
-
-
-def _direction_data(fields: dict[str, Field]) -> dict[str, Any]:
-    match = _STRAIGHT.fullmatch(_one_text(fields))
-    if match is None:
-        raise fields["expected_responses"].error("a text such as '3 km North'")
-    return {"km": float(match[1]), "direction": match[2].lower()}
-
-
-_EXPECTED: Mapping[str, Callable[[dict[str, Field]], Any]] = {
-    **dict.fromkeys(("chapter_break", "colours", "jokes", "kv_pairs", "names", "sally_anne"), _one_text),
-    "locations": _direction_data,
-    "locations_directions": _route_data,
-    "prospective_memory": _prospective_data,
-    "spy_meeting": lambda fields: keyword_groups(fields["expected_responses"]),
-    "trigger_response": _triggered_sentences,
-}
 
 
 class DefinitionsFolder:
@@ -269,32 +254,22 @@ def _definition_files(folder: Path) -> dict[str, dict[str, Path]]:
             name = scenario_of(path.name)
             if files and name in paths:
                 raise DefinitionError(f"{folder}: more than one folder holds the scenario {name!r}; keep one of them.")
-            if files:
-                paths[name] = _by_label(files)
+            for file in files:
+                label = node_label(file.name.removesuffix(ENDING))
+                other = paths.setdefault(name, {}).setdefault(label, file)
+                if other is not file:
+                    cure = "Give one of them another name"
+                    raise DefinitionError(f"{file}: {other.name} is example {label!r}, too. {cure}.")
     except OSError as error:
         raise DefinitionError(f"{folder}: cannot be read: {error.strerror or error}.") from None
     if not paths:
-        raise DefinitionError(f"{folder}: no definitions here.{_way_out(folder)}")
+        way_out = f"Expected files like {str(folder / 'colours' / ('0' + ENDING))!r}"
+        if any(folder.glob(f"*{ENDING}")):
+            way_out = f"The files lie one level too high: give the folder above, {str(folder.parent)!r}"
+        elif any(folder.glob(f"definitions/*/*{ENDING}")):
+            way_out = f"Give the folder below, {str(folder / 'definitions')!r}"
+        raise DefinitionError(f"{folder}: no definitions here. {way_out}.")
     return dict(sorted(paths.items()))
-
-
-def _by_label(files: Iterable[Path]) -> dict[str, Path]:
-    """Return the files by the names of their examples, as node ids have them; DefinitionError if two have the same."""
-    paths: dict[str, Path] = {}
-    for file in files:
-        name = node_label(file.name.removesuffix(ENDING))
-        other = paths.setdefault(name, file)
-        if other is not file:
-            raise DefinitionError(f"{file}: {other.name} is example {name!r}, too. Give one of them another name.")
-    return paths
-
-
-def _way_out(folder: Path) -> str:
-    if any(folder.glob(f"*{ENDING}")):
-        return f" The files lie one level too high: give the folder above, {str(folder.parent)!r}."
-    if any(folder.glob(f"definitions/*/*{ENDING}")):
-        return f" Give the folder below, {str(folder / 'definitions')!r}."
-    return f" Expected files like {str(folder / 'colours' / ('0' + ENDING))!r}."
 
 
 def _memory_span(config: Path) -> int | None:

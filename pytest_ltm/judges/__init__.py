@@ -1,7 +1,6 @@
-"""The judge: what it is asked and how a reply becomes a grade, who answers `--ltm-judge`, and how good a judge is.
+"""The judge: who answers `--ltm-judge`, and how what it is asked is recorded, remembered, counted and checked.
 
-Low in the package, because evaluators ask: `_inquiry` (one question, the agent's words fenced), `_prompts` (all of
-them, from `prompts.yml`), `_ask` (grades, votes, the handle `ltm_judge`). High, because they know a run: `_connection`
-(where the examples of a conversation ask: record, cache, budget, time limit), `_named` (judges by name, and those
-without a model), `_chat` (one behind a server), `_check` (a judge measured on `labelled.yml`, and its canaries).
+What it is asked stands in `_model/judge`, because evaluators ask. Here is what knows a run: `_connection` (where the
+examples of a conversation ask: record, cache), `_model_calls` (time limit, budget), `_judge_registry` (judges by
+name), `_by_rules` (one without a model), `_chat` (one behind a server), `_hidden_checks` (known answers in between).
 """

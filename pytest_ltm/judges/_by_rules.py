@@ -29,41 +29,42 @@ class RulesJudge:
 
     def assess(self, inquiry: Inquiry, /) -> str:
         """Return a grade for the prompts whose parts can be compared; `unknown`, which is on no menu, for others."""
-        judged = {"answer": _grade_answer, "jokes": _grade_joke, "restaurant-drink": _grade_drink}.get(inquiry.prompt)
-        if judged is not None:
-            return f"By its words. GRADE: {'yes' if judged(inquiry.parts) else 'no'}"
-        if inquiry.prompt == "statement" or inquiry.prompt.startswith(("longmemeval-", "locomo-events-")):
-            return "Words alone do not tell. GRADE: unknown"
-        if inquiry.prompt.startswith("locomo-"):
-            parts = inquiry.parts
-            reference, answer = parts.get("reference", ""), parts["answer"]
-            ruling = strict_verdict(
-                category=int(parts["category"]), question=parts["question"], answer=reference, prediction=answer
-            )
-            return f"It {ruling.reason}. GRADE: {'unknown' if ruling.verdict == 'unscored' else ruling.verdict}"
-        return f"The rules have found nothing. GRADE: {inquiry.fail}"
+        parts, prompt = inquiry.parts, inquiry.prompt
+        match prompt:
+            case "answer":
+                passes = _grade_answer(parts)
+            case "jokes":
+                others = tuple(joke for joke in _listed_lines(parts["jokes"]) if joke != parts["joke"])
+                passes = getattr(RecallsJoke(parts["joke"], others)([parts["answer"]]), "value", 0.0) == 1.0
+            case "restaurant-drink":
+                menu = Menu(_listed_lines(parts["dishes"]), _listed_lines(parts["drinks"]))
+                passes = bool(orders_drink(parts["answer"], menu).ok)
+            # a preference, or whether a fact supports another, no comparison of words can decide
+            case _ if prompt == "statement" or prompt.startswith(("longmemeval-", "locomo-events-")):
+                return "Words alone do not tell. GRADE: unknown"
+            case _ if prompt.startswith("locomo-"):
+                reference, answer = parts.get("reference", ""), parts["answer"]
+                ruling = strict_verdict(
+                    category=int(parts["category"]), question=parts["question"], answer=reference, prediction=answer
+                )
+                return f"It {ruling.reason}. GRADE: {'unknown' if ruling.verdict == 'unscored' else ruling.verdict}"
+            case _:
+                return f"The rules have found nothing. GRADE: {inquiry.fail}"
+        return f"By its words. GRADE: {'yes' if passes else 'no'}"
 
 
 def _grade_answer(parts: Mapping[str, str]) -> bool:
     reference, answer = _content_stems(parts["reference"]), _content_stems(parts["answer"])
+    # what the question says already proves nothing, unless the right answer says nothing else
     own = (reference - _content_stems(parts["question"])) or reference
     declines = RE.declines.search(" ".join(plain_words(parts["answer"]))) is not None
     if RE.declines.search(" ".join(plain_words(parts["reference"]))):
         return declines
     denials = {part: len(RE.denies.findall(" ".join(plain_words(parts[part])))) for part in ("answer", "reference")}
+    # a wrong number is a wrong answer, however many words are right
     numbers = {word for word in own if word.isdigit()}
     names_it = numbers <= answer and len(own & answer) >= len(own) * _ENOUGH
     return names_it and not declines and denials["answer"] <= denials["reference"]
-
-
-def _grade_joke(parts: Mapping[str, str]) -> bool:
-    others = tuple(joke for joke in _listed_lines(parts["jokes"]) if joke != parts["joke"])
-    return getattr(RecallsJoke(parts["joke"], others)([parts["answer"]]), "value", 0.0) == 1.0
-
-
-def _grade_drink(parts: Mapping[str, str]) -> bool:
-    menu = Menu(_listed_lines(parts["dishes"]), _listed_lines(parts["drinks"]))
-    return bool(orders_drink(parts["answer"], menu).ok)
 
 
 def _listed_lines(lines: str) -> tuple[str, ...]:

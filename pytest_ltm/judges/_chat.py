@@ -61,7 +61,13 @@ class JudgeModelClient:
             self._completions = open_model(self._model)
         while True:
             try:
-                messages, extras = self._request(question)
+                given = {
+                    "response_format": _grade_schema(*question.form),
+                    "seed": (self._model.seed or 0) + question.draw,  # each vote is drawn anew, and as in the last run
+                }
+                extras: dict[str, Any] = {extra: given[extra] for extra in self._extras}
+                text = f"{question.text}\n\n{question.as_json}" if "response_format" in extras else question.text
+                messages = [{"role": "user", "content": text.rstrip()}]
                 answer = self._completions.complete(messages, **extras)
                 # a cut reply may lack its grade: who reads it should know why
                 text = answer.text + CUT if answer.was_cut else answer.text
@@ -85,13 +91,6 @@ class JudgeModelClient:
             self._completions.close()
             self._completions = None
 
-    def _request(self, question: JudgeRequest) -> tuple[list[dict[str, str]], dict[str, Any]]:
-        """Return the messages and the parameters of one request."""
-        given = {"response_format": _grade_schema(*question.form), "seed": (self._model.seed or 0) + question.draw}
-        extras = {name: given[name] for name in self._extras}
-        text = f"{question.text}\n\n{question.as_json}" if "response_format" in extras else question.text
-        return [{"role": "user", "content": text.rstrip()}], extras
-
     def _leave_out(self, error: Exception) -> bool:
         """Leave out what the server has refused from now on; false if there is nothing that could be."""
         status, words = getattr(error, "status_code", None), text_of(error).lower()
@@ -112,5 +111,6 @@ def _request_usage(used: Used, messages: Sequence[Message], text: str) -> Usage:
 
 
 def _grade_schema(name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    # strict schemas want every field named as required, and no other allowed
     schema = {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
     return {"type": "json_schema", "json_schema": {"name": name, "strict": True, "schema": schema}}

@@ -77,11 +77,17 @@ class HiddenChecks:
 
     def draw(self, *, passes: bool) -> KnownAnswer:
         """Return an answer that deserves a yes, or one that does not."""
-        pairs = [pair for pair in dict.fromkeys([*self._known(), *self._judged]) if pair[0] and _is_usable(pair[1])]
+        # a reference that refuses would make every refusal right
+        pairs = [
+            (question, reference)
+            for question, reference in dict.fromkeys([*self._known(), *self._judged])
+            if question and 0 < len(reference.split()) <= _LONGEST and not refuses_answer(reference)
+        ]
         rng, texts = self._rng, _read_texts()
         pairs = pairs if any(_others(reference, pairs) for _, reference in pairs) else [*texts["questions"].items()]
         question, reference = rng.choice([pair for pair in pairs if _others(pair[1], pairs)])
         sentence = rng.choice(texts["sentences"])
+        # a right answer as it stands in the file would be told by its form from those of an agent
         if passes:
             return KnownAnswer(question, reference, _as_sentence(reference, sentence), passes=True)
         kind, other = rng.choice(_WRONG), _as_sentence(rng.choice(_others(reference, pairs)), sentence)
@@ -93,11 +99,6 @@ class HiddenChecks:
 def share_of_checks(conversations: int) -> int:
     """Return how many checks a conversation begins with, in pairs: one to be failed, one to be passed."""
     return 2 * -(-LEAST_CHECKS // (2 * max(conversations, 1)))
-
-
-def _is_usable(reference: str) -> bool:
-    words = reference.split()
-    return 0 < len(words) <= _LONGEST and not refuses_answer(reference)
 
 
 def _content_words(text: str) -> set[str]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import inspect
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
 
@@ -44,15 +45,10 @@ NONE = "none"
 JUDGE_NAME = "the judge"
 
 
-def _by_rules() -> Judge:
-    from pytest_ltm.judges._by_rules import RulesJudge  # brings evaluators and the rulings of data sets
-
-    return RulesJudge()
-
-
 # Judges that need no model: what a judge must beat.
 EMBEDDED: Mapping[str, Callable[[], Judge]] = {
-    "rules": _by_rules,
+    # imported then: it brings evaluators, and the rulings of data sets
+    "rules": lambda: cast("Judge", import_module("pytest_ltm.judges._by_rules").RulesJudge()),
     "always-yes": lambda: Always(yes=True),
     "always-no": lambda: Always(yes=False),
 }

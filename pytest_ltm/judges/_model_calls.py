@@ -214,18 +214,16 @@ def on_record(
         kind, name=question.prompt, version=question.version, prompt=question.digest, vote=question.vote, **more
     )
     try:
-        reply = ask() if recorded is None else _handed_back(recorded, error)
+        if recorded is None:
+            reply = ask()
+        elif recorded.reply is None:  # what failed in the record fails here, too, and costs the same
+            lost = error(str(recorded.fault))
+            lost.usage = recorded.usage
+            raise lost
+        else:
+            reply = Reply(recorded.reply, recorded.usage, recorded.cost_usd)
     except Unmeasured as fault:
         journal.write(about(fault=str(fault), usage=fault.usage))
         raise
     journal.write(about(reply=reply.text, usage=reply.usage, cost_usd=reply.cost_usd))
     return reply
-
-
-def _handed_back(asked: events.ModelAsked, error: Callable[[str], Unmeasured]) -> Reply:
-    """Return what a journal holds; the error where that is a fault."""
-    if asked.reply is None:
-        fault = error(str(asked.fault))
-        fault.usage = asked.usage
-        raise fault
-    return Reply(asked.reply, asked.usage, asked.cost_usd)

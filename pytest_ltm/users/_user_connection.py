@@ -57,7 +57,7 @@ def name_of(model: object) -> str:
                 f"ltm.user(model={redact_secrets(model)!r}): there is no such model.{hint} There are "
                 f"{', '.join(FORMS)}, and dotted paths such as mypkg:function"
             )
-        return redact_secrets(model)
+        return redact_secrets(model)  # a spec may have a key in its address
     if isinstance(model, Sequence) and model and all(isinstance(one, str) and one.strip() for one in model):
         return SCRIPTED
     if callable(model) or hasattr(model, "assess"):
@@ -119,29 +119,26 @@ class UserConnection:
 
     def _ask(self, example: str, model: object, name: str, question: UserQuestion) -> str:
         question = replace(question, seed=self.seed_of(example))
+
+        def buy() -> Reply:
+            # objects need not be hashable; the model is kept, so no other gets its id
+            key = model if isinstance(model, str) else id(model)
+            if key not in self._opened:
+                self._opened[key] = model, self.open(model, name)
+            purchase = self._opened[key][1]
+            began = stopwatch_seconds()
+            bought = purchase(question)
+            if name != SCRIPTED:
+                seconds = round(stopwatch_seconds() - began, 6)
+                usage, usd, lost = bought.usage, bought.cost_usd, purchase.lost
+                took = UserTime(example=example, model=name, seconds=seconds, usage=usage, cost_usd=usd, lost=lost)
+                self.timings.write(took)
+            return bought
+
         reply = on_record(
-            events.UserModelAsked, question, partial(self._bought, example, model, name, question),
+            events.UserModelAsked, question, buy, journal=self.journal, error=UserError, example=example, model=name,
             recorded=self.journal.upcoming(events.UserModelAsked) or self.recalled(example, question),
-            journal=self.journal, error=UserError, example=example, model=name,
         )  # fmt: skip
-        if name != SCRIPTED:
+        if name != SCRIPTED:  # prepared messages cost nothing, and are no calls
             self.spent.setdefault(example, ModelUse()).add(reply, self.tariff_of(name).cost(reply))
         return reply.text
-
-    def _bought(self, example: str, model: object, name: str, question: UserQuestion) -> Reply:
-        # objects need not be hashable; the model is kept, so no other gets its id
-        key = model if isinstance(model, str) else id(model)
-        if key not in self._opened:
-            self._opened[key] = model, self.open(model, name)
-        purchase = self._opened[key][1]
-        began = stopwatch_seconds()
-        reply = purchase(question)
-        if name == SCRIPTED:
-            return reply
-        self.timings.write(
-            UserTime(
-                example=example, model=name, seconds=round(stopwatch_seconds() - began, 6), usage=reply.usage,
-                cost_usd=reply.cost_usd, lost=purchase.lost,
-            )
-        )  # fmt: skip
-        return reply

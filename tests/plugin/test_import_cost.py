@@ -19,10 +19,7 @@ HEAVY = {
 }  # fmt: skip
 LIGHT = {
     "pytest_ltm", "pytest_ltm._storage", "pytest_ltm._storage.dotted", "pytest_ltm._storage.errors",
-    "pytest_ltm.datasets", "pytest_ltm.datasets._dataset", "pytest_ltm.datasets.locomo",
-    "pytest_ltm.datasets.locomo.locomo_options", "pytest_ltm.datasets.longmemeval",
-    "pytest_ltm.datasets.longmemeval.longmemeval_options", "pytest_ltm.datasets.logs",
-    "pytest_ltm.datasets.logs.log_options", "pytest_ltm.datasets._histories", "pytest_ltm.datasets.converters",
+    "pytest_ltm.datasets", "pytest_ltm.datasets._dataset", "pytest_ltm.datasets._dataset_registry",
 }  # fmt: skip
 """What declaring the options of data sets takes."""
 WATCH = """\

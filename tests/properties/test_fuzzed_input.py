@@ -40,7 +40,7 @@ from pytest_ltm.agents._registry import find_agent, split_specs
 from pytest_ltm.agents._replay import find_recordings, replay_agent
 from pytest_ltm.datasets._published import read_any
 from pytest_ltm.datasets.locomo.answer import load_audit
-from pytest_ltm.datasets.locomo.file import load_locomo
+from pytest_ltm.datasets.locomo.samples import load_locomo
 from pytest_ltm.datasets.logs.log_file import LogsFile
 from pytest_ltm.datasets.longmemeval.record import index_of
 from pytest_ltm.fillers import filler_from_spec

@@ -14,7 +14,7 @@ from pytest_ltm._cli import main
 from pytest_ltm._model.scenario import Wait
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm.datasets import CONVERTED, LOGS
-from pytest_ltm.datasets.converters import declared_files as foreign
+from pytest_ltm.datasets.converters import benchmarks as foreign
 
 if TYPE_CHECKING:
     from pytest_ltm._model.scenario import Definition

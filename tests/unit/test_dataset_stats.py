@@ -12,7 +12,7 @@ from longmemeval_files import written as histories
 
 from pytest_ltm._cli import main
 from pytest_ltm._lab.commands.dataset_stats import locomo_stats, longmemeval_stats
-from pytest_ltm.datasets.locomo.file import load_locomo
+from pytest_ltm.datasets.locomo.samples import load_locomo
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,8 +13,8 @@ from pytest_ltm._model.scenario import Ask, Wait, from_json, to_json
 from pytest_ltm._model.score import Score, Unscored
 from pytest_ltm.datasets import LOGS, History, Question, Session, ToolCall, Turn
 from pytest_ltm.datasets._interchange import FORMAT, SCHEMA, Header, history_lines, interchange_schema
-from pytest_ltm.datasets.logs import LogsAnswer
 from pytest_ltm.datasets.logs.log_file import LogsFile
+from pytest_ltm.datasets.logs.log_verdict import LogsAnswer
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,7 @@ import json
 import pytest
 from benchmark_data import LOCOMO
 
-from pytest_ltm.datasets.locomo.metric import abstains_officially
+from pytest_ltm.datasets.locomo.samples import abstains_officially
 from pytest_ltm.datasets.locomo.strict import abstains_from_answer
 
 DECLINES = (

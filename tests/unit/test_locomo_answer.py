@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_ltm._model.scenario import Ask, Definition
-from pytest_ltm.datasets.locomo import LocomoAnswer
-from pytest_ltm.datasets.locomo.answer import Recall, evidence_recall
+from pytest_ltm.datasets.locomo.answer import LocomoAnswer, evidence_recall
 from pytest_ltm.testing import FakeJudge
 
 
@@ -94,20 +93,21 @@ def test_corrected_evidence_has_a_recall_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("retrieved", "cited", "evidence", "expected"),
     [
-        (["D1:1"], ["D1:1"], ["D1:1"], Recall(1.0, 1.0, 1.0)),
-        (["D1:2"], ["D1:1"], ["D1:1"], Recall(0.0, 0.0, 1.0)),
-        ([], ["D1:1"], ["D1:1"], Recall(0.0, 0.0, 0.0)),
-        (["D1:1"], [], [], Recall(1.0, None, None)),
-        (["D30:5"], ["D30:05"], ["D30:5"], Recall(0.0, 1.0, 1.0)),
-        (["S1"], ["D1:1", "D2:1"], ["D1:1", "D2:1"], Recall(0.5, 0.5, 0.5)),
-        (["D1:1-D1:4"], ["D1:3"], ["D1:3"], Recall(1.0, 1.0, 1.0)),
-        (["something else"], ["D1:3"], ["D1:3"], Recall(0.0, 0.0, 0.0)),
+        (["D1:1"], ["D1:1"], ["D1:1"], (1.0, 1.0, 1.0)),
+        (["D1:2"], ["D1:1"], ["D1:1"], (0.0, 0.0, 1.0)),
+        ([], ["D1:1"], ["D1:1"], (0.0, 0.0, 0.0)),
+        (["D1:1"], [], [], (1.0, None, None)),
+        (["D30:5"], ["D30:05"], ["D30:5"], (0.0, 1.0, 1.0)),
+        (["S1"], ["D1:1", "D2:1"], ["D1:1", "D2:1"], (0.5, 0.5, 0.5)),
+        (["D1:1-D1:4"], ["D1:3"], ["D1:3"], (1.0, 1.0, 1.0)),
+        (["something else"], ["D1:3"], ["D1:3"], (0.0, 0.0, 0.0)),
     ],
 )
 def test_official_recall_takes_ids_as_they_stand_and_ours_as_they_are_meant(
-    retrieved: list[str], cited: list[str], evidence: list[str], expected: Recall
+    retrieved: list[str], cited: list[str], evidence: list[str], expected: tuple[float | None, ...]
 ) -> None:
-    assert evidence_recall(retrieved, cited=cited, evidence=evidence) == expected
+    names = ("recall", "recall_repaired", "recall_sessions")
+    assert evidence_recall(retrieved, cited=cited, evidence=evidence) == dict(zip(names, expected, strict=True))
 
 
 def test_a_judge_stands_beside_the_f1_and_changes_no_score() -> None:

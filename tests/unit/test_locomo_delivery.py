@@ -11,7 +11,8 @@ from locomo_files import SECRET, second, talk, written
 
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm.datasets import LOCOMO
-from pytest_ltm.datasets.locomo.delivery import CHARACTERS, history_exchanges, opening_message, told_after
+from pytest_ltm.datasets._dataset import told_after
+from pytest_ltm.datasets.locomo.samples import CHARACTERS, history_exchanges, opening_message
 from pytest_ltm.testing import run_conversation
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from locomo_files import SECRET, second, talk, written
 
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm.datasets.locomo.answer import load_audit
-from pytest_ltm.datasets.locomo.file import load_locomo
+from pytest_ltm.datasets.locomo.samples import load_locomo
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,8 +20,7 @@ from pytest_ltm._lab.locomo import Size, generate_conversation
 from pytest_ltm._lab.locomo.dialogue import of_tokens, tokens_of
 from pytest_ltm._lab.locomo.model_text import question_fault
 from pytest_ltm._lab.locomo.world import phrase_meaning
-from pytest_ltm.datasets.locomo.file import load_locomo
-from pytest_ltm.datasets.locomo.samples import Category
+from pytest_ltm.datasets.locomo.samples import Category, load_locomo
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,8 +17,7 @@ from pytest_ltm._model.scenario import Ask, Definition, Wait
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError
 from pytest_ltm.agents.reader.memory_policies import make_memory
 from pytest_ltm.datasets import LOCOMO
-from pytest_ltm.datasets.locomo import EventSummary, NextTurn
-from pytest_ltm.datasets.locomo.tasks import atomic_facts, facts_in, mm_relevance, taken_apart
+from pytest_ltm.datasets.locomo.tasks import EventSummary, NextTurn, atomic_facts, facts_in, mm_relevance, taken_apart
 from pytest_ltm.judges._by_rules import RulesJudge
 from pytest_ltm.testing import FakeJudge
 

@@ -11,8 +11,7 @@ import scripted_author
 
 from pytest_ltm._cli import main
 from pytest_ltm._lab.locomo.model_text import RECALLED, recall_facts
-from pytest_ltm.datasets.locomo.file import load_locomo
-from pytest_ltm.datasets.locomo.samples import Category
+from pytest_ltm.datasets.locomo.samples import Category, load_locomo
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,9 +13,9 @@ from pytest_ltm._model.scenario import Ask, Definition, Wait
 from pytest_ltm._model.score import Score, Unscored
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError
 from pytest_ltm.datasets import LOGS
-from pytest_ltm.datasets.logs import LogsAnswer
 from pytest_ltm.datasets.logs import log_file as _file
 from pytest_ltm.datasets.logs.log_file import LogsFile
+from pytest_ltm.datasets.logs.log_verdict import LogsAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,9 +10,7 @@ from longmemeval_files import records, written
 from pytest_ltm._model.judge import FakeJudge
 from pytest_ltm._model.score import Score, Unscored
 from pytest_ltm.datasets import LONGMEMEVAL
-from pytest_ltm.datasets.longmemeval import LongMemEvalAnswer
-from pytest_ltm.datasets.longmemeval.evaluation import prompt_for
-from pytest_ltm.datasets.longmemeval.retrieval import retrieval_figures
+from pytest_ltm.datasets.longmemeval.evaluation import LongMemEvalAnswer, prompt_for, retrieval_figures
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ import scripted_author_longmemeval as author
 from pytest_ltm._cli import main
 from pytest_ltm._lab.longmemeval.modelled import STATEMENTS, check_question, check_statements
 from pytest_ltm._lab.longmemeval.needles import QuestionKind
-from pytest_ltm.datasets.longmemeval.longmemeval_options import TYPES
+from pytest_ltm.datasets._dataset_registry import TYPES
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
 
 if TYPE_CHECKING:

@@ -30,8 +30,8 @@ from pytest_ltm._lab.longmemeval.session_text import (
     lower_first,
 )
 from pytest_ltm._model.tokens import token_counter
+from pytest_ltm.datasets._dataset_registry import TYPES
 from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis
-from pytest_ltm.datasets.longmemeval.longmemeval_options import TYPES
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile, is_abstention
 
 if TYPE_CHECKING:

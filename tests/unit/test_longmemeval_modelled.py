@@ -15,7 +15,7 @@ from pytest_ltm._cli import main
 from pytest_ltm._lab.longmemeval.modelled import RoundOutline, SessionOutline, read_chat, words_to_keep
 from pytest_ltm._lab.longmemeval.needles import generate_needles
 from pytest_ltm._lab.longmemeval.session_text import Aside
-from pytest_ltm.datasets.longmemeval.longmemeval_options import TYPES
+from pytest_ltm.datasets._dataset_registry import TYPES
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import math
 import pytest
 from benchmark_data import LONGMEMEVAL
 
-from pytest_ltm.datasets.longmemeval.retrieval import retrieval_scores, session_of, turns_as_sessions
+from pytest_ltm.datasets.longmemeval.evaluation import retrieval_scores, session_of, turns_as_sessions
 
 VECTORS = LONGMEMEVAL / "retrieval_vectors_dev.json"
 

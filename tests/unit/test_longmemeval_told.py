@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from longmemeval_files import records, written
 
-from pytest_ltm.datasets.longmemeval.conversations import LATER, session_rounds, told_alone, told_together
+from pytest_ltm.datasets.longmemeval.conversations import LATER, round_exchanges, told_alone, told_together
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
 
 if TYPE_CHECKING:
@@ -21,11 +21,12 @@ def loaded(tmp_path: Path, data: list[dict[str, Any]] | None = None) -> list[Lon
 
 def test_a_round_is_what_the_user_says_and_what_comes_back(tmp_path: Path) -> None:
     moss = loaded(tmp_path)[1]
-    opening, question = session_rounds(moss.sessions[0])
+    opening, question = round_exchanges(0, moss.sessions[0])
 
-    assert (opening.user, opening.assistant, opening.ids) == ("", "Welcome back!", ("answer_moss_1",))
-    assert question.user == "My aunt named her cat Moss.\nIs that usual?"
-    assert question.ids == ("answer_moss_2", "answer_moss_3", "answer_moss_4")
+    assert opening.message.endswith("] (no reply)")
+    assert (opening.reply, opening.holds) == ("Welcome back!", ("answer_moss_1",))
+    assert question.message == "My aunt named her cat Moss.\nIs that usual?"
+    assert question.holds == ("answer_moss_2", "answer_moss_3", "answer_moss_4")
 
 
 def test_agents_that_accept_history_are_told_both_sides_and_others_a_message(tmp_path: Path) -> None:

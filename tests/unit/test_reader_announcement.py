@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from pytest_ltm.agents.reader.reader import RetrievingReader, make_reader
-from pytest_ltm.datasets.locomo.delivery import opening_message
-from pytest_ltm.datasets.locomo.locomo_options import TELLINGS
+from pytest_ltm.datasets._dataset_registry import TELLINGS
+from pytest_ltm.datasets.locomo.samples import opening_message
 from pytest_ltm.datasets.longmemeval.conversations import OPENING as OF_LONGMEMEVAL
 from pytest_ltm.plugin.planning import OPENING
 

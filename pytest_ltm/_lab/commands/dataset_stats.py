@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._results.text import columns_of
 from pytest_ltm._storage.errors import DatasetError
-from pytest_ltm.datasets.locomo.file import load_locomo
-from pytest_ltm.datasets.locomo.samples import Category
+from pytest_ltm.datasets.locomo.samples import Category, load_locomo
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile, iter_record_slices, part_of
 
 if TYPE_CHECKING:

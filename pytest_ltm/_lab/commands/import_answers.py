@@ -48,11 +48,10 @@ from pytest_ltm._storage.disk import read_regular, write_whole
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm._storage.sanitize import for_file
 from pytest_ltm._storage.schema import json_text, load_packaged_yaml, show_value
-from pytest_ltm.datasets.locomo.metric import official_f1
+from pytest_ltm.datasets._dataset_registry import TYPES
 from pytest_ltm.datasets.locomo.samples import Category
-from pytest_ltm.datasets.locomo.strict import strict_verdict
+from pytest_ltm.datasets.locomo.strict import official_f1, strict_verdict
 from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis
-from pytest_ltm.datasets.longmemeval.longmemeval_options import TYPES
 from pytest_ltm.datasets.longmemeval.record import is_abstention
 
 if TYPE_CHECKING:

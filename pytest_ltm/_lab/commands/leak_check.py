@@ -19,7 +19,7 @@ from pytest_ltm._results.statistics.totals import mean_or_none
 from pytest_ltm._results.text import clip_text, one_line, pluralize
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm.datasets._published import DefinitionsFolder
-from pytest_ltm.datasets.locomo.file import load_locomo
+from pytest_ltm.datasets.locomo.samples import load_locomo
 from pytest_ltm.datasets.longmemeval.conversations import holds_evidence
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
 

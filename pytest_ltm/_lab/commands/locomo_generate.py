@@ -18,7 +18,7 @@ from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.disk import write_output
 from pytest_ltm._storage.errors import DatasetError, DefinitionError, describe_error
 from pytest_ltm._storage.schema import load_yaml
-from pytest_ltm.datasets.locomo.file import load_locomo
+from pytest_ltm.datasets.locomo.samples import load_locomo
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

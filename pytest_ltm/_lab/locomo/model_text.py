@@ -24,8 +24,8 @@ from pytest_ltm._lab.locomo.dialogue import conversation_record, question_record
 from pytest_ltm._lab.locomo.world import load_texts, session_outlines
 from pytest_ltm._language.dates import MONTHS
 from pytest_ltm._language.words import content_stems
-from pytest_ltm.datasets.locomo.metric import stemmed_tokens
 from pytest_ltm.datasets.locomo.samples import Category, format_locomo_date, read_date, written_day
+from pytest_ltm.datasets.locomo.strict import stemmed_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

@@ -10,24 +10,23 @@ from datetime import datetime, timedelta, timezone, tzinfo
 from importlib import import_module
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm._storage.rows import json_in, json_of
 from pytest_ltm.datasets._interchange import History, Session, ToolCall, Turn
-from pytest_ltm.datasets.converters.declared_files import iter_items
 from pytest_ltm.datasets.logs.log_file import iter_numbered_lines
+from pytest_ltm.datasets.longmemeval.record import iter_list_items
 
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterator, Sequence
 
-LAYOUTS = {
-    "openai": "openai", "claude": "agent_traces", "gemini": "agent_traces", "sharegpt": "agent_traces",
-    "telegram": "messengers", "discord": "messengers", "slack": "slack", "whatsapp": "whatsapp",
-    "langsmith": "agent_traces", "langfuse": "agent_traces", "otel": "agent_traces",
-}  # fmt: skip
-"""By name the module that reads it, with a function `read_NAME(path, splitting, counts)`."""
+LAYOUTS = (
+    "openai", "claude", "gemini", "sharegpt", "telegram", "discord", "slack", "whatsapp", "langsmith", "langfuse",
+    "otel",
+)  # fmt: skip
+"""Each is read by a function `read_NAME(path, splitting, counts)`."""
 UNPACKED = 4_000_000_000
 """Bytes that the files of a zip may have."""
 _READ = (".json", ".jsonl", ".txt")
@@ -77,16 +76,28 @@ def read_chats(paths: Sequence[Path], layout: str, splitting: Splitting, counts:
             raise DatasetError(f"{path}: there is no such file or folder")
         with _unpacked(path) as place:
             name = layout or layout_of(place)
-            read = getattr(import_module(f"{__package__}.{LAYOUTS[name]}"), f"read_{name}")
+            # imported then, as these import this module
+            module = import_module(f"{__package__}.{'whatsapp' if name == 'whatsapp' else 'exports'}")
+            read = getattr(module, f"read_{name}")
             yield History(_sessions_of(read(place, splitting, counts), splitting, counts))
 
 
 def _sessions_of(talks: Iterator[Talk], splitting: Splitting, counts: Counter[str]) -> Iterator[Session]:
+    def in_zone(at: datetime | None) -> datetime | None:
+        if at is None:
+            counts["guessed: messages without a time are told in the order of the export"] += 1
+        elif at.tzinfo is None:
+            if splitting.zone is None:
+                counts["guessed: times without a zone are taken as UTC (--timezone says which it is)"] += 1
+            return at.replace(tzinfo=splitting.zone) if splitting.zone else at
+        return at.astimezone(splitting.zone) if at and splitting.zone else at
+
     used: dict[str, int] = {}
     for talk in talks:
+        # several chats may have one name, such as that of a person
         used[talk.name] = used.get(talk.name, 0) + 1
         name = talk.name if used[talk.name] == 1 else f"{talk.name}~{used[talk.name]}"
-        messages = [one._replace(at=_in_zone(one.at, splitting, counts)) for one in talk.messages]
+        messages = [one._replace(at=in_zone(one.at)) for one in talk.messages]
         undated = [one for one in messages if one.at is None]
         if undated and len(undated) < len(messages):
             raise DatasetError(f"{name}: some of its messages have a time, and others none. Leave it out of the export")
@@ -98,25 +109,14 @@ def _sessions_of(talks: Iterator[Talk], splitting: Splitting, counts: Counter[st
         ]
         for number, (start, end) in enumerate(pairwise([0, *ends, len(ordered)] if ordered else []), start=1):
             part = ordered[start:end]
-            turns = tuple(_turn_of(one, splitting.assistants) for one in part)
+            turns = []
+            for one in part:
+                model = one.by_model or one.who in splitting.assistants
+                who = "" if model else one.who  # an assistant among people is the one who is tested
+                role: Literal["user", "assistant"] = "assistant" if model else "user"
+                turns.append(Turn(role=role, name=who, content=one.text, calls=one.calls))
             date = part[0].at.isoformat(sep=" ", timespec="minutes") if part[0].at else ""
-            yield Session(id=f"{name}-{number}", date=date, turns=turns, room=talk.room)
-
-
-def _in_zone(at: datetime | None, splitting: Splitting, counts: Counter[str]) -> datetime | None:
-    if at is None:
-        counts["guessed: messages without a time are told in the order of the export"] += 1
-    elif at.tzinfo is None:
-        if splitting.zone is None:
-            counts["guessed: times without a zone are taken as UTC (--timezone says which it is)"] += 1
-        return at.replace(tzinfo=splitting.zone) if splitting.zone else at
-    return at.astimezone(splitting.zone) if at and splitting.zone else at
-
-
-def _turn_of(one: ExportedMessage, assistants: Sequence[str]) -> Turn:
-    if one.by_model or one.who in assistants:
-        return Turn(role="assistant", content=one.text, calls=one.calls)
-    return Turn(role="user", name=one.who, content=one.text, calls=one.calls)
+            yield Session(id=f"{name}-{number}", date=date, turns=tuple(turns), room=talk.room)
 
 
 @contextmanager
@@ -188,7 +188,7 @@ def iter_objects(path: Path, most: int | None = None) -> Iterator[tuple[str, Any
     except OSError as error:
         raise DatasetError(f"{path}: cannot be read: {error.strerror}") from error
     if start[:1] == b"[":
-        for where, raw in islice(iter_items(path, "conversation"), most):
+        for where, raw in islice(iter_list_items(path, "conversation"), most):
             yield where, json_in(raw, where)
     elif path.suffix.lower() == ".jsonl":
         for number, _, raw in islice(iter_numbered_lines(path), most):

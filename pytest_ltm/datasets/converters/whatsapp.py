@@ -66,7 +66,23 @@ def read_whatsapp(path: Path, splitting: Splitting, counts: Counter[str]) -> Ite
         chat_lines = _chat_lines(file)
         order = splitting.order or _day_month_order(file, chat_lines)
         name = re.sub(r"[\W\d]+", "-", file.stem).strip("-")  # a chat with somebody unknown is named by a phone number
-        yield Talk(name or "chat", list(_spoken(file, chat_lines, order, counts)))
+        words, said = _words(), []
+        for place, line in enumerate(chat_lines):
+            at = _message_time(line.head, order)
+            if at is None:
+                shown = f"{line.head.group()[:25]!r} does not fit the order {order}"
+                raise DatasetError(f"{file}:{line.number}: {shown}. Try another --dates")
+            by = _BY.fullmatch("\n".join(line.rest))
+            text = words["edited"].sub("", by["text"]).strip() if by else ""
+            if by is None or f"{by['who']}: {_UNSAID}" in line.raw or words["system"].search(by["who"]):
+                counts["left out: messages of the system"] += 1
+            elif not text or _NOTE.fullmatch(text) or words["deleted"].fullmatch(text):
+                counts["left out: media, places and deleted messages"] += 1
+            elif place == 0 and words["encrypted"].search(text):  # which has an author in some exports
+                counts["left out: messages of the system"] += 1
+            else:
+                said.append(ExportedMessage(at, by["who"].strip().removeprefix("~").strip(), text))
+        yield Talk(name or "chat", said)
 
 
 def _chat_lines(path: Path) -> list[_ChatLine]:
@@ -76,7 +92,10 @@ def _chat_lines(path: Path) -> list[_ChatLine]:
         with path.open(encoding="utf-8-sig", newline=None) as file:
             for number, raw in enumerate(file, start=1):
                 line = raw.rstrip("\n").translate(_SPACES)
-                head = _HEAD.fullmatch(_plain_digits(line.translate(_MARKS)))
+                shown = line.translate(_MARKS)
+                if not shown[:24].isascii():  # a head may have the digits of another script
+                    shown = "".join(str(unicodedata.digit(sign, sign)) for sign in shown[:40]) + shown[40:]
+                head = _HEAD.fullmatch(shown)
                 if head and (not chat_lines or _shape(head) == _shape(chat_lines[0].head)):
                     chat_lines.append(_ChatLine(number, head, [head["rest"]], line))
                 elif chat_lines:
@@ -94,36 +113,9 @@ def _chat_lines(path: Path) -> list[_ChatLine]:
     return chat_lines
 
 
-def _plain_digits(line: str) -> str:
-    """Return a line whose head has digits of other scripts as plain ones."""
-    if line[:24].isascii():
-        return line
-    head = "".join(str(unicodedata.digit(sign, sign)) for sign in line[:40])
-    return head + line[40:]
-
-
 def _shape(head: re.Match[str]) -> tuple[str | None, str, str]:
     """Return the form that all heads of a file share: a date quoted in a message has another one."""
     return head["open"], head["sign"], head["end"].strip()
-
-
-def _spoken(path: Path, chat_lines: Sequence[_ChatLine], order: str, counts: Counter[str]) -> Iterator[ExportedMessage]:
-    words = _words()
-    for place, line in enumerate(chat_lines):
-        at = _message_time(line.head, order)
-        if at is None:
-            shown = line.head.group()[:25]
-            raise DatasetError(f"{path}:{line.number}: {shown!r} does not fit the order {order}. Try another --dates")
-        by = _BY.fullmatch("\n".join(line.rest))
-        text = words["edited"].sub("", by["text"]).strip() if by else ""
-        if by is None or f"{by['who']}: {_UNSAID}" in line.raw or words["system"].search(by["who"]):
-            counts["left out: messages of the system"] += 1
-        elif not text or _NOTE.fullmatch(text) or words["deleted"].fullmatch(text):
-            counts["left out: media, places and deleted messages"] += 1
-        elif place == 0 and words["encrypted"].search(text):
-            counts["left out: messages of the system"] += 1
-        else:
-            yield ExportedMessage(at, by["who"].strip().removeprefix("~").strip(), text)
 
 
 def _message_time(head: re.Match[str], order: str) -> datetime | None:

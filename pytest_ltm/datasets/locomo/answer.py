@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_ltm._model.judge import PROMPTS, JudgeDecision, ask_judge
 from pytest_ltm._model.score import Score
 from pytest_ltm._storage.rows import faults_of_data, json_of
 from pytest_ltm._storage.schema import Field
-from pytest_ltm.datasets.locomo.file import repair_citations
-from pytest_ltm.datasets.locomo.metric import official_f1
-from pytest_ltm.datasets.locomo.samples import Category
-from pytest_ltm.datasets.locomo.strict import abstains_from_answer, chosen_choice
+from pytest_ltm.datasets.locomo.samples import Category, repair_citations
+from pytest_ltm.datasets.locomo.strict import abstains_from_answer, chosen_choice, official_f1
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -29,43 +27,28 @@ _PART = re.compile(r"D(\d+):(\d+)-D\1:(\d+)")
 _SESSION = re.compile(r"(?:S|D|session_)(\d+)")
 
 
-@dataclass(frozen=True, slots=True)
-class Recall:
-    """Shares of the evidence, 0 to 1; None where there is no evidence to be found."""
+def evidence_recall(
+    retrieved: Sequence[str], *, cited: Sequence[str], evidence: Sequence[str]
+) -> dict[str, float | None]:
+    """Return the shares of the evidence, 0 to 1, in what was retrieved; None where there is nothing to be found.
 
-    official: float
-    """Of the ids as the file has them: malformed ones are never found, and no evidence counts as all of it."""
-    repaired: float | None
-    """Of the turns that they mean."""
-    sessions: float | None
-    """Of the sessions that these turns are in."""
-
-
-def evidence_recall(retrieved: Sequence[str], *, cited: Sequence[str], evidence: Sequence[str]) -> Recall:
-    """Return the recall of what was retrieved: ids of turns, of parts (`D1:1-D1:9`) or of sessions (`S1`).
-
-    `cited`: the evidence as the file has it; `evidence`: the ids of turns that it means. Session ids compare session
-    numbers, as the published evaluation does.
+    `retrieved`: ids of turns, of parts (`D1:1-D1:9`) or of sessions (`S1`). `cited`: the evidence as the file has it;
+    `evidence`: the ids of turns that it means. `recall`, the official one, is of the first, of which malformed ones
+    are never found, and where none is all of it; `recall_repaired` of the second, `recall_sessions` of their sessions.
     """
-    turns, sessions = _expand_turns(retrieved), {match[1] for one in retrieved if (match := _SESSION.match(one))}
-    whole = bool(retrieved) and not turns
+    turns = {one for one in retrieved if _TURN.fullmatch(one)}
+    for part in filter(None, map(_PART.fullmatch, retrieved)):
+        turns |= {f"D{part[1]}:{turn}" for turn in range(int(part[2]), int(part[3]) + 1)}
+    sessions = {match[1] for one in retrieved if (match := _SESSION.match(one))}
+    whole = bool(retrieved) and not turns  # of sessions the published evaluation compares the numbers
     hits = [one.partition(":")[0][1:] in sessions if whole else one in turns for one in cited]
     meant = dict.fromkeys(_session_of(one) for one in evidence)
-    return Recall(
-        official=sum(hits) / len(hits) if hits else 1.0,
-        repaired=_share_of(evidence, {one for one in evidence if _session_of(one) in sessions} if whole else turns),
-        sessions=_share_of(list(meant), sessions),
-    )
-
-
-def _expand_turns(retrieved: Sequence[str]) -> set[str]:
-    texts: set[str] = set()
-    for one in retrieved:
-        if _TURN.fullmatch(one):
-            texts.add(one)
-        elif part := _PART.fullmatch(one):
-            texts.update(f"D{part[1]}:{turn}" for turn in range(int(part[2]), int(part[3]) + 1))
-    return texts
+    by_session = {one for one in evidence if _session_of(one) in sessions}
+    return {
+        "recall": sum(hits) / len(hits) if hits else 1.0,
+        "recall_repaired": _share_of(evidence, by_session if whole else turns),
+        "recall_sessions": _share_of(list(meant), sessions),
+    }
 
 
 def _session_of(turn: str) -> str:
@@ -74,18 +57,6 @@ def _session_of(turn: str) -> str:
 
 def _share_of(wanted: Sequence[str], there: Collection[str]) -> float | None:
     return sum(one in there for one in wanted) / len(wanted) if wanted else None
-
-
-# --- A judge's word on LoCoMo's answers: it stands beside the F1, never in its place.
-
-
-def judge_answer(judge: Judge, category: Category, *, question: str, gold: str, answer: str) -> float | None:
-    """Return 1 for an answer that the judge finds right, 0 for another, None where the judge cannot tell."""
-    parts, name = {"question": question, "answer": answer, "category": str(category.value)}, "locomo-abstention"
-    if category is not Category.ADVERSARIAL:
-        parts, name = {**parts, "reference": gold}, "locomo-answer"
-    decision = ask_judge(judge, PROMPTS[name], **parts)
-    return float(decision.grade == "yes") if isinstance(decision, JudgeDecision) else None
 
 
 _SHOWN = 300
@@ -115,8 +86,10 @@ class LocomoAnswer:
         free = way == "free" and self._category is Category.ADVERSARIAL
         said = self._said(answers[-1] if free or raw is None else raw)
         if self._category is not Category.ADVERSARIAL:
-            f1 = self._f1(said)
-            reason = f"F1 {f1:.3f} of {self._gold!r}{self._dispute()}"
+            f1, reason = self._f1(said), ""
+            if (audited := self._corrected) and audited["disputed"]:
+                reason = f" (disputed, {audited['kind'].lower()}: rather {audited['answer']!r})"
+            reason = f"F1 {f1:.3f} of {self._gold!r}{reason}"
             return Score(f1, reason, rule=f"locomo-f1-{way}/1", evidence=said[:_SHOWN])
         declines = self._abstains(said) if free else self._f1(said) > 0
         reason = "declines, as nobody said it" if declines else "answers what nobody said"
@@ -139,11 +112,27 @@ class LocomoAnswer:
         if self._category is Category.ADVERSARIAL:
             values["abstains"] = float(self._abstains(said))
         if self._corrected is not None:
-            values |= self._corrected_figures(published, self._corrected)
+            # the ceiling: what the corrected answer earns under the published one
+            wrong, answer_is = self._corrected["disputed"], self._corrected["answer"]
+            values["f1_corrected"] = self._f1(published, answer_is if wrong else None)
+            values["ceiling"] = self._f1(self._first(answer_is)) if wrong else 1.0
         if judge:
-            gold, question = str(self._gold or ""), str(self._facts["question"])
-            values["judge"] = judge_answer(judge, self._category, question=question, gold=gold, answer=said or answer)
-        return {name: value for name, value in (values | self._recalls(retrieved)).items() if value is not None}
+            # beside the F1, never in its place; None where the judge cannot tell
+            parts, prompt = {"category": str(self._category.value)}, "locomo-abstention"
+            if self._category is not Category.ADVERSARIAL:
+                parts, prompt = {**parts, "reference": str(self._gold or "")}, "locomo-answer"
+            decision = ask_judge(
+                judge, PROMPTS[prompt], question=str(self._facts["question"]), answer=said or answer, **parts
+            )
+            values["judge"] = float(decision.grade == "yes") if isinstance(decision, JudgeDecision) else None
+        if retrieved is not None:
+            cited, evidence = self._facts["cited"], self._facts["evidence"]
+            values |= evidence_recall(retrieved, cited=cited, evidence=evidence)
+            values["retrieved"] = float(len(retrieved))
+            if self._corrected is not None:
+                meant = self._corrected["evidence"] or evidence
+                values["recall_corrected"] = evidence_recall(retrieved, cited=(), evidence=meant)["recall_repaired"]
+        return {name: value for name, value in values.items() if value is not None}
 
     def _first(self, gold: str) -> str:
         return gold.partition(";")[0] if self._category is Category.OPEN_DOMAIN else gold
@@ -157,31 +146,6 @@ class LocomoAnswer:
     def _abstains(self, text: str) -> bool:
         asked, other = (*self._facts.get("about", ()), "", "")[:2]
         return abstains_from_answer(text, asked=asked, other=other)
-
-    def _dispute(self) -> str:
-        if not self._corrected or not self._corrected["disputed"]:
-            return ""
-        return f" (disputed, {self._corrected['kind'].lower()}: rather {self._corrected['answer']!r})"
-
-    def _corrected_figures(self, text: str, audited: Mapping[str, Any]) -> dict[str, float | None]:
-        """Return F1 under the corrected gold answer, and what that answer earns under the published one."""
-        if not audited["disputed"]:
-            return {"f1_corrected": self._f1(text), "ceiling": 1.0}
-        corrected = audited["answer"]
-        return {"f1_corrected": self._f1(text, corrected), "ceiling": self._f1(self._first(corrected))}
-
-    def _recalls(self, retrieved: Sequence[str] | None) -> dict[str, float | None]:
-        if retrieved is None:
-            return {}
-        recall = evidence_recall(retrieved, cited=self._facts["cited"], evidence=self._facts["evidence"])
-        figures = {
-            "recall": recall.official, "recall_repaired": recall.repaired, "recall_sessions": recall.sessions,
-            "retrieved": float(len(retrieved)),
-        }  # fmt: skip
-        if self._corrected is not None:
-            evidence = self._corrected["evidence"] or self._facts["evidence"]
-            figures["recall_corrected"] = evidence_recall(retrieved, cited=(), evidence=evidence).repaired
-        return figures
 
 
 # --- Corrections of gold answers and evidence, from an audit's file: beside the published ones, never in their place.
@@ -229,36 +193,28 @@ def load_audit(path: Path, samples: Sequence[Sample]) -> Audit:
 
     A row is known by its id `locomo_<conversation>_qa<question>`, both from 0, and by the question's text.
     """
-    top = Field(json_of(path), str(path))
     entries: dict[tuple[str, int], Correction] = {}
+    by_place = {
+        (number, index): (sample, question)
+        for number, sample in enumerate(samples)
+        for index, question in enumerate(sample.questions)
+    }
     strangers = 0
     with faults_of_data():
-        for one in top.items("corrections"):
+        for one in Field(json_of(path), str(path)).items("corrections"):
             fields = one.mapping(required=_NEEDED)
-            if place := _find_question(fields, samples):
-                sample, question = place
-                entries[sample.id, question.index] = _read_correction(fields, sample, question)
-            else:
+            named = _ID.fullmatch(fields["question_id"].text())
+            place = by_place.get((int(named[1]), int(named[2]))) if named else None
+            # the text, too: places alone would fit the questions of any other file
+            if place is None or place[1].text != fields["question"].text():
                 strangers += 1
+                continue
+            sample, question = place
+            kind, answer = fields["error_type"].text(), question.answer or ""
+            if kind != CITATION:
+                said = str(fields["correct_answer"].value)
+                answer = _ASIDE.sub("", said).strip() or said
+            evidence, _ = repair_citations(fields["correct_evidence"].texts(), {turn.id for turn in sample.turns})
+            entries[sample.id, question.index] = Correction(kind, answer, evidence)
     lost = f"corrections of the audit that fit no question of the file: {strangers}"
     return Audit(entries, (lost,) if strangers else ())
-
-
-def _find_question(fields: Mapping[str, Field], samples: Sequence[Sample]) -> tuple[Sample, LocomoQuestion] | None:
-    named = _ID.fullmatch(fields["question_id"].text())
-    if named is None or int(named[1]) >= len(samples):
-        return None
-    sample = samples[int(named[1])]
-    if int(named[2]) >= len(sample.questions):
-        return None
-    question = sample.questions[int(named[2])]
-    return (sample, question) if question.text == fields["question"].text() else None
-
-
-def _read_correction(fields: Mapping[str, Field], sample: Sample, question: LocomoQuestion) -> Correction:
-    kind, known = fields["error_type"].text(), {turn.id for turn in sample.turns}
-    answer = question.answer or ""
-    if kind != CITATION:
-        said = str(fields["correct_answer"].value)
-        answer = _ASIDE.sub("", said).strip() or said
-    return Correction(kind, answer, repair_citations(fields["correct_evidence"].texts(), known)[0])

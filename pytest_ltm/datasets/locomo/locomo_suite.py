@@ -14,12 +14,17 @@ from pytest_ltm._language.overlap import make_rouge_scorer
 from pytest_ltm._model.scenario import Ask, Definition, Wait
 from pytest_ltm._model.suite import Suite, SuiteEntry
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you_mean
-from pytest_ltm.datasets._dataset import ToldConversation, by_unique_label, label_of
+from pytest_ltm.datasets._dataset import KeptHistory, ToldConversation, by_unique_label, label_of, told_after
+from pytest_ltm.datasets._dataset_registry import NOTE_KINDS
 from pytest_ltm.datasets.locomo.answer import load_audit
-from pytest_ltm.datasets.locomo.delivery import held_by, history_exchanges, opening_message, photos_in, told_after
-from pytest_ltm.datasets.locomo.file import load_locomo
-from pytest_ltm.datasets.locomo.locomo_options import NOTE_KINDS
-from pytest_ltm.datasets.locomo.samples import Category
+from pytest_ltm.datasets.locomo.samples import (
+    Category,
+    held_by,
+    history_exchanges,
+    load_locomo,
+    opening_message,
+    photos_in,
+)
 from pytest_ltm.datasets.locomo.tasks import EventSummaries, NextTurns, load_embedding
 
 if TYPE_CHECKING:
@@ -27,8 +32,7 @@ if TYPE_CHECKING:
 
     from pytest_ltm._model.filler import PastExchange
     from pytest_ltm._model.plan import Questions
-    from pytest_ltm.datasets.locomo.file import LocomoData
-    from pytest_ltm.datasets.locomo.samples import LocomoQuestion, Sample
+    from pytest_ltm.datasets.locomo.samples import LocomoData, LocomoQuestion, Sample
 
 
 THRESHOLD = 0.5
@@ -83,8 +87,7 @@ class LocomoSuite:
             self._photos, missing = photos_in(Path(choices.images), samples) if choices.images else ({}, "")
         way_out = "Rename one, or name one with --ltm-locomo-conversations"
         self._samples = by_unique_label({one.id: one for one in samples}, ids="sample_ids", way_out=way_out)
-        self._last: tuple[str, Sequence[PastExchange]] = ("", ())
-        """The thread whose history was told last, and the history: question after question asks for it."""
+        self._past = KeptHistory(lambda name: history_exchanges(self._samples[name], choices.telling, self._photos))
         audited = self._audit.notes if self._audit else ()
         self.notes: Sequence[str] = (*data.notes, *[missing] * bool(missing), *audited)
         turns = NextTurns(choices.next_turns, seed, choices.telling, choices.embeddings)
@@ -146,6 +149,11 @@ class LocomoSuite:
         # by question: the order of its choices does not depend on which others are asked
         rng = random.Random(f"{self._seed} {sample.id} {question.index}")
         text, choices = phrase_question(question, self._choices.asking, rng)
+        corrected: dict[str, Any] | None = None
+        if self._audit is not None:
+            said = self._audit.correction_for(sample, question)
+            corrected = {"kind": said.kind, "disputed": said.gold_is_wrong, "answer": said.answer}
+            corrected["evidence"] = list(said.evidence)
         return Definition(
             steps=(*self._waits(past, question), Ask(text, held_by(past, question.evidence))),
             expected=question.answer,
@@ -153,23 +161,10 @@ class LocomoSuite:
                 "category": question.category.value, "sample": sample.id, "question": question.text,
                 "choices": choices, "adversarial_answer": question.adversarial_answer,
                 "evidence": list(question.evidence), "cited": list(question.cited), "asking": self._choices.asking,
-                "kind": entry, "corrected": self._corrected(sample, question),
+                "kind": entry, "corrected": corrected,
                 "about": [about[0], *(one for one in sample.speakers if one != about[0])] if len(about) == 1 else [],
             },
         )  # fmt: skip
-
-    def _past(self, thread: str) -> Sequence[PastExchange]:
-        if self._last[0] != thread:
-            self._last = thread, tuple(history_exchanges(self._samples[thread], self._choices.telling, self._photos))
-        return self._last[1]
-
-    def _corrected(self, sample: Sample, question: LocomoQuestion) -> dict[str, Any] | None:
-        """Return what the audit says of a question, as JSON values; None without an audit."""
-        if self._audit is None:
-            return None
-        result = self._audit.correction_for(sample, question)
-        fields = {"kind": result.kind, "disputed": result.gold_is_wrong, "answer": result.answer}
-        return {**fields, "evidence": list(result.evidence)}
 
     def _title(self) -> str:
         asked = [(sample, question) for sample in self._samples.values() for question in sample.questions]

@@ -1,17 +1,21 @@
-"""Whether an answer to a LoCoMo question is right, by strict rules and without a model: yes, no, or unscored.
+"""Whether an answer to a LoCoMo question is right, without a model: the official F1, and strict rules of our own.
 
-Strict means: a time is right if it lies within the expected one, a coarser one is not; a list must be whole; a short
-answer must have all of its words side by side. What could be the same in other words is left to a judge.
+Strict rules say yes, no or unscored: a time is right if it lies within the expected one, a coarser one is not; a list
+must be whole; a short answer must have all of its words side by side. What could be the same in other words is left to
+a judge.
 """
 
 from __future__ import annotations
 
 import re
+import string
+from collections import Counter
 
 from pytest_ltm._language import normalize, speech
 from pytest_ltm._language.dates import dated_stretches
 from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.meanings import found_in, meaning_key, meaning_keys, telling_keys
+from pytest_ltm._language.overlap import porter_stem
 from pytest_ltm._language.quantities import canonical_values, holds_amounts, read_quantities, same_amounts
 from pytest_ltm._language.recital import refuses_answer
 from pytest_ltm._language.rulings.gold import (
@@ -38,8 +42,50 @@ from pytest_ltm._language.rulings.stance import (
     why_rejected,
 )
 from pytest_ltm._language.words import content_stems, plain_words, word_stem
-from pytest_ltm.datasets.locomo.metric import abstains_officially, token_f1
-from pytest_ltm.datasets.locomo.samples import Category
+from pytest_ltm.datasets.locomo.samples import Category, abstains_officially
+
+# --- The official F1 (Maharana et al., 2024, section 4.1), to the digit of the published evaluation.
+#
+# Normalising drops commas, lowers case, deletes ASCII punctuation, drops the words a, an, the and `and`; tokens are
+# Porter-stemmed as NLTK does it, its extensions included. Category 1 splits answer and prediction at commas first.
+
+_ARTICLES = re.compile(r"\b(a|an|the|and)\b")
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+def official_f1(category: int, answer: object, prediction: object) -> float:
+    """Return the official score of a prediction, 0 to 1, unrounded.
+
+    `answer` may be a number, as it is in the published file. A prediction that is not text is read as its text: the
+    published code raises there. ValueError for an unknown category.
+    """
+    kind = Category(category)
+    said, gold = ("" if value is None else str(value) for value in (prediction, answer))
+    if kind is Category.ADVERSARIAL:
+        return float(abstains_officially(said))
+    if kind is Category.MULTI_HOP:
+        parts, wanted = {part.strip() for part in said.split(",")}, [part.strip() for part in gold.split(",")]
+        return sum(max(token_f1(part, want) for part in parts) for want in wanted) / len(wanted)
+    return token_f1(said, gold.split(";")[0].strip() if kind is Category.OPEN_DOMAIN else gold)
+
+
+def token_f1(prediction: str, gold: str) -> float:
+    """Return the F1 of the two multisets of stemmed tokens; 0 where they share none."""
+    said, wanted = Counter(stemmed_tokens(prediction)), Counter(stemmed_tokens(gold))
+    same = sum((said & wanted).values())
+    if not same:
+        return 0.0
+    precision, recall = same / sum(said.values()), same / sum(wanted.values())
+    return 2 * precision * recall / (precision + recall)
+
+
+def stemmed_tokens(text: str) -> list[str]:
+    """Return the stemmed tokens of a text, normalised."""
+    lowered = text.replace(",", "").lower().translate(_PUNCTUATION)
+    return [porter_stem(word) for word in _ARTICLES.sub(" ", lowered).split()]
+
+
+# --- Whether an answer declines.
 
 _NOTHING = LEXICON.expression("nothing alone")
 
@@ -86,7 +132,15 @@ def chosen_choice(answer: str, choices: tuple[str, ...]) -> str:
     named = {(one or other).lower() for one, other in _LETTER.findall(answer)}
     if named:
         return letters[named.pop()] if len(named) == 1 else _first_choice(answer, letters)
-    return _by_text(answer, choices)
+    said = f" {_plain_text(answer)} "
+    texts = [text for text in choices if _plain_text(text) and f" {_plain_text(text)} " in said]
+    # a choice that is part of the other one, which stands there too, is not named by itself
+    whole = [one for one in texts if not any(_plain_text(one) in _plain_text(other) for other in texts if other != one)]
+    if len(whole) == 1:
+        return answer if abstains_officially(answer) and not abstains_officially(whole[0]) else whole[0]
+    for text in whole:
+        said = said.replace(_plain_text(text), " ")
+    return "" if whole and len(said.split()) <= _FEW else answer
 
 
 def _first_choice(answer: str, letters: dict[str, str]) -> str:
@@ -100,18 +154,6 @@ def _first_choice(answer: str, letters: dict[str, str]) -> str:
     if re.fullmatch(r"\W*(?:and|or|/|&)?\W*", between):
         return ""
     return letters[(begins[1] or begins[2]).lower()]
-
-
-def _by_text(answer: str, choices: tuple[str, ...]) -> str:
-    said = _plain_text(answer)
-    texts = [text for text in choices if _plain_text(text) and f" {_plain_text(text)} " in f" {said} "]
-    named = [one for one in texts if not any(_plain_text(one) in _plain_text(other) for other in texts if other != one)]
-    if len(named) == 1:
-        return answer if abstains_officially(answer) and not abstains_officially(named[0]) else named[0]
-    rest = said
-    for text in named:
-        rest = rest.replace(_plain_text(text), " ")
-    return "" if named and len(rest.split()) <= _FEW else answer
 
 
 def _plain_text(text: str) -> str:

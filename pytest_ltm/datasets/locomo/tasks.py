@@ -16,15 +16,15 @@ from pytest_ltm._model.score import Score, Unscored
 from pytest_ltm._model.suite import SuiteEntry
 from pytest_ltm._storage.dotted import DottedPath
 from pytest_ltm._storage.errors import ConfigurationError
-from pytest_ltm.datasets.locomo.delivery import held_by, session_of, turn_text
-from pytest_ltm.datasets.locomo.locomo_options import NOTE_KINDS
+from pytest_ltm.datasets._dataset_registry import NOTE_KINDS
+from pytest_ltm.datasets.locomo.samples import held_by, session_of, turn_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from pytest_ltm._model.filler import PastExchange
     from pytest_ltm._model.judge import Judge
-    from pytest_ltm.datasets.locomo.samples import LocomoSession, LocomoTurn, Sample
+    from pytest_ltm.datasets.locomo.samples import LocomoSession, Sample
 
 
 VERSION = 1
@@ -86,8 +86,15 @@ class EventSummaries:
         order = {session.number: place for place, session in enumerate(sample.sessions)}
         total = sum(order[session_of(one.id)] <= order[last] for one in past)
         dialogue = [line for session in period for line in (f"[{session.when}]", *map(turn_text, session.turns))]
+        days = [session.when.partition(" on ")[2] or session.when for session in (period[0], period[-1])]
+        when = f"around {days[0]}" if days[0] == days[1] else f"in the time from {days[0]} to {days[1]}"
+        request = (
+            f"By what you have read so far: what happened in the life of {speaker} {when}? List the events that "
+            "matter, one a line, each as the date, a colon and a short sentence, such as `1 January, 2020: ...`, and "
+            "nothing else."
+        )
         return Definition(
-            steps=(Wait(history=total), Ask(_summary_request(speaker, period), held_by(past, ends))),
+            steps=(Wait(history=total), Ask(request, held_by(past, ends))),
             expected=_gold_events(sample, speaker, period),
             parameters={"speaker": speaker, "sample": sample.id, "dialogue": "\n".join(dialogue)},
         )
@@ -104,37 +111,27 @@ def _gold_events(sample: Sample, speaker: str, period: Sequence[LocomoSession]) 
     return [f"{one.date}: {event}" if one.date else event for one in result for event in one.of.get(speaker, ())]
 
 
-def _summary_request(speaker: str, period: Sequence[LocomoSession]) -> str:
-    days = [session.when.partition(" on ")[2] or session.when for session in (period[0], period[-1])]
-    when = f"around {days[0]}" if days[0] == days[1] else f"in the time from {days[0]} to {days[1]}"
-    return (
-        f"By what you have read so far: what happened in the life of {speaker} {when}? List the events that matter, "
-        "one a line, each as the date, a colon and a short sentence, such as `1 January, 2020: ...`, and nothing else."
-    )
-
-
 def facts_in(text: str) -> list[str]:
     """Return the facts of a summary by rules: its lines, without list marks, taken apart where clauses end.
 
     Each has the date of its line, and the subject of the first clause where it has none of its own.
     """
-    lines = (_MARK.sub("", line).strip() for line in text.splitlines())
-    return [fact for line in lines for fact in _clause_facts(line)]
-
-
-def _clause_facts(line: str) -> Iterator[str]:
-    date = match[0] if (match := _DATE.match(line)) else ""
-    for sentence in _SENTENCE.split(line.removeprefix(date)):
-        subject = match[0] if (match := _SUBJECT.match(sentence)) else ""
-        start = 0
-        for end, following in [*(match.span() for match in _CLAUSE.finditer(sentence)), (len(sentence), 0)]:
-            clause = sentence[start:end].strip()
-            if following and len(clause.split()) < _LEAST_WORDS:
-                continue
-            if _WORDED.search(clause):
-                own = f"{subject} " if start and subject and _STARTS_WITH_VERB.match(clause) else ""
-                yield f"{date}{own}{clause}"
-            start = following
+    facts = []
+    for line in text.splitlines():
+        told = _MARK.sub("", line).strip()
+        date = match[0] if (match := _DATE.match(told)) else ""
+        for sentence in _SENTENCE.split(told.removeprefix(date)):
+            subject = match[0] if (match := _SUBJECT.match(sentence)) else ""
+            start = 0
+            for end, following in [*(match.span() for match in _CLAUSE.finditer(sentence)), (len(sentence), 0)]:
+                clause = sentence[start:end].strip()
+                if following and len(clause.split()) < _LEAST_WORDS:
+                    continue
+                if _WORDED.search(clause):
+                    own = f"{subject} " if start and subject and _STARTS_WITH_VERB.match(clause) else ""
+                    facts.append(f"{date}{own}{clause}")
+                start = following
+    return facts
 
 
 def atomic_facts(judge: Judge, text: str) -> list[str]:
@@ -277,8 +274,14 @@ class NextTurns:
         recent = [one for one in earlier if self._noted or one.id not in heard] or [earlier[-1]]
         last = earlier[-1].id
         about = () if self._noted or last not in heard else held_by(told, [last])
+        lines = "\n".join(turn_text(one) for one in recent)
+        request = (
+            f"In the session of {session.when}, this was said last:\n{lines}\n\nWhat does {turn.speaker} say next? "
+            f"Write only that, as {turn.speaker} would, by all that you have read. For a photo that is shared write "
+            "what it shows, as in `[shares a photo: a red bicycle]`."
+        )
         return Definition(
-            steps=(Wait(history=len(told)), Ask(_asked_next(session, turn, recent), about)),
+            steps=(Wait(history=len(told)), Ask(request, about)),
             expected={"said": turn.text, "photo": turn.caption},
             parameters={"sample": sample.id, "speaker": turn.speaker, "turn": name, "embeddings": self._embeddings},
         )
@@ -294,15 +297,6 @@ class NextTurns:
             or (not self._noted and session_of(one.id) == session.number and known.issuperset(one.ids))
             for one in past
         )
-
-
-def _asked_next(session: LocomoSession, turn: LocomoTurn, recent: Sequence[LocomoTurn]) -> str:
-    lines = "\n".join(turn_text(one) for one in recent)
-    return (
-        f"In the session of {session.when}, this was said last:\n{lines}\n\nWhat does {turn.speaker} say next? Write "
-        f"only that, as {turn.speaker} would, by all that you have read. For a photo that is shared write what it "
-        "shows, as in `[shares a photo: a red bicycle]`."
-    )
 
 
 class NextTurn:
@@ -353,7 +347,14 @@ def mm_relevance(gold: Sequence[str], texts: Sequence[str], embeds: Embeds) -> f
     """
     if not gold or not texts:
         return 0.0
-    vectors = _embed_texts(embeds, [*gold, *texts])
+    parts = [*gold, *texts]
+    try:
+        vectors = [[float(value) for value in vector] for vector in embeds(parts)]
+    except (TypeError, ValueError) as error:
+        raise ConfigurationError(f"{_OPTION}: expected a vector of numbers for each text: {error}") from error
+    lengths = [*map(len, vectors)]
+    if len(vectors) != len(parts) or len(set(lengths)) != 1:
+        raise ConfigurationError(f"{_OPTION}: expected {len(parts)} vectors of one length, got lengths {lengths}")
     pairs = zip(vectors[: len(gold)], vectors[len(gold) :], strict=False)
     shared = 0.0
     for one, other in pairs:
@@ -368,14 +369,3 @@ def load_embedding(path: str) -> Embeds:
     if not callable(result):
         raise ConfigurationError(f"{_OPTION}: {path!r} is not a function of a list of texts")
     return cast("Embeds", result)
-
-
-def _embed_texts(embeds: Embeds, texts: list[str]) -> list[list[float]]:
-    try:
-        valueses = [[float(value) for value in vector] for vector in embeds(texts)]
-    except (TypeError, ValueError) as error:
-        raise ConfigurationError(f"{_OPTION}: expected a vector of numbers for each text: {error}") from error
-    lengths = [*map(len, valueses)]
-    if len(valueses) != len(texts) or len(set(lengths)) != 1:
-        raise ConfigurationError(f"{_OPTION}: expected {len(texts)} vectors of one length, got lengths {lengths}")
-    return valueses

@@ -1,36 +1,274 @@
-"""Files of logs: a session or a question a line, read one line at a time; what is wrong names file and line."""
+"""Files of logs: a session or a question a line, read one line at a time, and how their sessions are told.
+
+What is wrong names file, line and field.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shlex
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from datetime import datetime, timedelta, timezone
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
+import msgspec
+from msgspec import structs
+
+from pytest_ltm._model.filler import PastExchange
+from pytest_ltm._storage.clock import START
 from pytest_ltm._storage.errors import DatasetError, DefinitionError, did_you_mean
-from pytest_ltm._storage.rows import no_list
+from pytest_ltm._storage.rows import no_list, text_or_number
 from pytest_ltm._storage.schema import Field
-from pytest_ltm.datasets.logs.log_lines import LogQuestion, read_header, read_question, read_session, row_of
-from pytest_ltm.datasets.logs.telling import ToldSessions, session_date, session_exchanges
+from pytest_ltm.datasets._interchange import (
+    FORMAT,
+    MATCHES,
+    RECALL_AT,
+    VERSION,
+    Header,
+    Picture,
+    Question,
+    Session,
+    ToolCall,
+    Turn,
+)
+from pytest_ltm.datasets.locomo.samples import ACKNOWLEDGED
+from pytest_ltm.datasets.longmemeval.conversations import round_exchanges
+from pytest_ltm.datasets.longmemeval.record import HistorySession, HistoryTurn, format_longmemeval_date
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from datetime import datetime
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from pytest_ltm._model.filler import PastExchange
-    from pytest_ltm.datasets._interchange import Header
+
+# --- One line: a header, a session or a question. Read by hand and not decoded as its type, for errors with a way out.
+
+_ROLES = ("user", "assistant", "tool")
+_DAY = timedelta(days=1, seconds=-1)
+_DATE = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?(?:[.,]\d+)?\s?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-LONGEST = 50_000_000
-"""Bytes that a line may have: one session."""
-FAULTS = 100
-"""So many faults are looked for."""
-EVERYBODY = "all"
-"""The label of the one user of a file that names none."""
-_MARK = b"\xef\xbb\xbf"
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+class Date(NamedTuple):
+    """A date of the file."""
+
+    at: datetime
+    """Aware; UTC where the file names no zone."""
+    written: str
+    """As messages have it: in the zone of the file, without a time where there is none."""
+
+
+class LogQuestion(Question, frozen=True, kw_only=True):
+    """A question with what its line means."""
+
+    line: int
+    asked: Date | None
+    """When it is asked."""
+    golds: tuple[str, ...]
+    """The gold answers as texts; of choices their letters. None: answers have no score, unless there are claims."""
+    options: dict[str, str]
+    """The choices by letter."""
+
+
+def row_of(top: Field) -> dict[str, Any]:
+    """Return the fields of a line that is a header, a session or a question; DefinitionError for any other."""
+    fields = top.mapping()
+    if sum(name in fields for name in ("session", "question", "format")) != 1:
+        raise top.fault(
+            "expected either a session (session, date, turns) or a question (question, and what is known of it); "
+            f"fields: {', '.join(fields) or 'none'}."
+        )
+    return fields
+
+
+def read_header(top: Field) -> Header:
+    """Return the header of a file; DefinitionError for what is wrong with it."""
+    fields = top.mapping(("format", "version", "source", "opening", "notes"), required=("format", "version"))
+    if fields["format"].value != FORMAT:
+        raise fields["format"].error(repr(FORMAT))
+    if fields["version"].whole(least=1) > VERSION:
+        raise fields["version"].fault(f"this pytest-ltm reads versions up to {VERSION}. Install a newer one.")
+    notes = fields["notes"].texts() if "notes" in fields else ()
+    return Header(format=FORMAT, version=VERSION, notes=notes, **_texts(fields, "source", "opening"))
+
+
+def read_session(top: Field) -> Session:
+    """Return the session of a line; DefinitionError for what is wrong with it."""
+    fields = top.mapping(("session", "date", "turns", "user", "room", "meta"), required=("session", "turns"))
+    turns = fields["turns"].items("turns")
+    if not turns:
+        raise fields["turns"].fault("holds no turn.")
+    if "date" in fields:
+        parse_log_date(fields["date"])
+    read = tuple(map(_read_turn, turns))
+    return Session(id=fields["session"].text(), turns=read, **_texts(fields, "date", "user", "room"))
+
+
+def _read_turn(item: Field) -> Turn:
+    fields = item.mapping(Turn.__struct_encode_fields__, required=("role",))
+    role = fields["role"].value
+    if role not in _ROLES:  # a tuple: it may be a list
+        raise fields["role"].error(f"{', '.join(map(repr, _ROLES[:-1]))} or 'tool'")
+    if not ({"images", "calls", "state", "action"} & fields.keys()) and "content" not in fields:
+        raise item.fault("the field 'content' is missing.")
+    if "date" in fields:
+        parse_log_date(fields["date"])
+    images, calls = [], []
+    for one in fields["images"].items("images") if "images" in fields else ():
+        parts = one.mapping(("file", "caption"))
+        if not parts:
+            raise one.error("an image with a file, a caption or both")
+        images.append(Picture(**_texts(parts, "file", "caption")))
+    for one in fields["calls"].items("calls") if "calls" in fields else ():
+        parts = one.mapping(("name", "arguments", "result"), required=("name",))
+        more = {name: parts[name].json() for name in ("arguments", "result") if name in parts}
+        calls.append(ToolCall(name=parts["name"].text(), **more))
+    texts = _texts(fields, "content", "name", "date", "state", "action")
+    return Turn(role=role, images=tuple(images), calls=tuple(calls), **texts)
+
+
+def _texts(fields: Mapping[str, Field], *names: str) -> dict[str, str]:
+    """Return those of the fields that are there, each a text that says something."""
+    return {name: fields[name].text() for name in names if name in fields}
+
+
+def read_question(top: Field, line: int) -> LogQuestion:
+    """Return the question of a line; DefinitionError for what is wrong with it."""
+    fields = top.mapping(Question.__struct_encode_fields__, required=("question",))
+    golds, options = _read_golds(fields)
+    never = "never_told" in fields and fields["never_told"].boolean()
+    if never and "evidence" in fields:
+        raise fields["evidence"].fault("what was never told has none.")
+    if "after" in fields and "date" in fields:
+        raise fields["after"].fault("there is a 'date' as well. Leave one of them out.")
+    texts: dict[str, Any] = {"id": text_or_number(fields["id"], empty=False) if "id" in fields else f"q{line}"}
+    texts |= {"kind": fields["kind"].name()} if "kind" in fields else {}
+    if "match" in fields:
+        texts["match"] = match = fields["match"].value
+        if match not in MATCHES and not (isinstance(match, str) and RECALL_AT.fullmatch(match)):
+            raise fields["match"].error(f"{', '.join(MATCHES)} or recall@K")
+        if match != "answer" and not golds:
+            raise fields["match"].fault("needs a 'gold' to compare with.")
+    if "asks" in fields and fields["asks"].value not in ("alone", "together"):
+        raise fields["asks"].error("'alone' or 'together'")
+    if "tolerance" in fields:
+        try:
+            [float(gold) for gold in golds or ("",)]
+        except ValueError:
+            raise fields["tolerance"].fault("needs a 'gold' that is a number.") from None
+        texts["tolerance"] = fields["tolerance"].number(0, 1e12)
+    texts |= _texts(fields, "user", "image", "after", "asks")
+    return LogQuestion(
+        line=line, text=fields["question"].text(), golds=golds, options=options, never_told=never,
+        claims=fields["claims"].texts() if "claims" in fields else (),
+        asked=parse_log_date(fields["date"], ends=True) if "date" in fields else None,
+        evidence=fields["evidence"].texts() if "evidence" in fields else (), **texts,
+    )  # fmt: skip
+
+
+def _read_golds(fields: Mapping[str, Field]) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Return the gold answers of a question, and its choices by letter: of choices the answers are letters, too."""
+    golds: tuple[str, ...] = ()
+    options: dict[str, str] = {}
+    if item := fields.get("choices"):
+        if isinstance(item.value, list) and 1 < len(item.value) <= len(_LETTERS):
+            options = dict(zip(_LETTERS, item.texts(), strict=False))
+        elif not isinstance(item.value, dict) or len(item.value) < 2:
+            raise item.error(f"a list of 2 to {len(_LETTERS)} texts, or an object of texts by letter")
+        else:
+            options = {letter: one.text() for letter, one in item.mapping().items()}
+    if "gold" not in fields or fields["gold"].value is None:
+        return golds, options
+    item = fields["gold"]
+    if item.value == []:
+        raise item.fault("an empty list: leave it out where nobody knows the answer.")
+    golds = tuple(
+        text_or_number(one, empty=False) for one in (item.items() if isinstance(item.value, list) else [item])
+    )
+    if options:
+        # a letter wins over a text: choices may be letters themselves
+        by_text = {text: letter for letter, text in options.items()}
+        golds = tuple(gold if gold in options else by_text.get(gold, "") for gold in golds)
+        if "" in golds:
+            raise item.error(f"one of the choices: {', '.join(options)}")
+    return golds, options
+
+
+def parse_log_date(item: Field, *, ends: bool = False) -> Date:
+    """Return a date; `ends`: a day without a time means its last second, in its own zone, not its first."""
+    match = _DATE.fullmatch(item.text().strip())
+    if match is None:
+        raise item.error("a date such as '2026-03-02', '2026-03-02 09:15' or '2026-03-02T09:15:00+01:00'")
+    day, minute, second, zone = match.groups()
+    # Python 3.10 reads neither `Z` nor a zone without a colon
+    offset = {None: "+00:00", "Z": "+00:00"}.get(zone) or f"{zone[:3]}:{zone[-2:]}"
+    try:
+        local = datetime.fromisoformat(f"{day}T{minute or '00:00'}{second or ':00'}{offset}")
+        at = local.astimezone(timezone.utc)
+    except (ValueError, OverflowError):
+        raise item.error("a date that there is") from None
+    shown = format_longmemeval_date(local)
+    if minute:
+        return Date(at, shown)
+    return Date(at + _DAY if ends else at, shown.rpartition(" ")[0])
+
+
+# --- How sessions are told: what turns say in words, and a history whose exchanges are read when they are told.
+
+
+def turn_text(turn: Turn, room: str = "") -> str:
+    """Return what a turn says and does, in words."""
+    when = f" at {parse_log_date(Field(turn.date, '')).written.rpartition(' ')[2]}" if turn.date else ""
+    head = f"{turn.name or turn.role}{when}{f' in {room}' if room else ''}: " if turn.name or when or room else ""
+    parts = [f"{head}{turn.content}"] if turn.content or head else []
+    parts += [f"[photo: {one.caption}]" for one in turn.images if one.caption]
+    parts += [f"State: {turn.state}"] * bool(turn.state) + [f"Action: {turn.action}"] * bool(turn.action)
+    for call in turn.calls:
+        arguments = "" if call.arguments is None else _json(call.arguments)
+        parts.append(f"[called {call.name}({arguments}){'' if call.result is None else f': {_json(call.result)}'}]")
+    return "\n".join(parts)
+
+
+def _json(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def session_date(session: Session) -> Date:
+    """Return when a session was; where no session has a date all begin with the conversation."""
+    return parse_log_date(Field(session.date, session.id)) if session.date else Date(START, "")
+
+
+def session_exchanges(place: int, session: Session, folder: Path) -> list[PastExchange]:
+    """Return a session as exchanges: the rounds of user and assistant, or what people said.
+
+    `place`: its number in the history; `folder`: where its images are.
+    """
+    at, written = session_date(session)
+    texts = [turn_text(turn, session.room) for turn in session.turns]
+    if any(turn.role == "assistant" for turn in session.turns):
+        roles = ("user" if turn.role == "user" else "assistant" for turn in session.turns)
+        spoken = HistorySession(session.id, written, at, tuple(map(HistoryTurn, roles, texts)))
+        exchanges = list(round_exchanges(place, spoken))
+    else:
+        # among people nobody replies to the agent: each turn carries the date, as a retriever may return it alone
+        texts = [f"[{written}] {text}" if written else text for text in texts]
+        exchanges = [
+            PastExchange(f"{session.id}_{number}", at, text, ACKNOWLEDGED, text)
+            for number, text in enumerate(texts, start=1)
+        ]
+    photos = {
+        f"{session.id}_{number}": [str(folder / one.file) for one in turn.images if one.file]
+        for number, turn in enumerate(session.turns, start=1)
+        if turn.images
+    }
+    for number, past in enumerate(exchanges if photos else ()):
+        if files := tuple(file for name in past.ids for file in photos.get(name, ())):
+            exchanges[number] = structs.replace(past, images=files, pictured=past.asked)
+    return exchanges
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +285,74 @@ class SessionOffset:
     exchanges: int
     """In which it is told."""
     dated: bool
+
+    @property
+    def turn_ids(self) -> list[str]:
+        """The ids of its turns."""
+        return [f"{self.id}_{number}" for number in range(1, self.turns + 1)]
+
+
+class ToldSessions(Sequence[PastExchange]):
+    """The history of a user: exchanges by number, of which those of one session at a time are in memory."""
+
+    def __init__(self, places: Sequence[SessionOffset], read: Callable[[SessionOffset], list[PastExchange]]) -> None:
+        self.places = places
+        self._read = read
+        self._ends = list(accumulate(place.exchanges for place in places))
+        self._last: tuple[int, list[PastExchange]] = (-1, [])
+
+    def __len__(self) -> int:
+        """How many exchanges there are."""
+        return self._ends[-1] if self._ends else 0
+
+    @overload
+    def __getitem__(self, place: int) -> PastExchange: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[PastExchange]: ...
+    def __getitem__(self, place: int | slice) -> PastExchange | list[PastExchange]:
+        """Return an exchange; IndexError if there is none."""
+        if isinstance(place, slice):
+            return [self[number] for number in range(*place.indices(len(self)))]
+        number = range(len(self))[place]
+        session = bisect_right(self._ends, number)
+        if self._last[0] != session:
+            self._last = session, self._read(self.places[session])
+        return self._last[1][number - self._ends[session]]
+
+    def told_by(self, session: int) -> int:
+        """Return how many exchanges have been told when so many sessions have."""
+        return self._ends[session - 1] if session else 0
+
+    def told_with(self, name: str) -> int:
+        """Return how many exchanges are told up to a session or turn; one that goes on behind it is not."""
+        for session, place in enumerate(self.places):
+            if name == place.id:
+                return self.told_by(session + 1)
+            if name in place.turn_ids:
+                numbers = range(self.told_by(session), self.told_by(session + 1))
+                number = next(number for number in numbers if name in self[number].ids)
+                return number + (self[number].ids[-1] == name)
+        raise DatasetError(f"no session and no turn is called {name!r}")
+
+    def told_after(self, turns: Sequence[str]) -> int:
+        """Return after how many exchanges all of these turns have been told; all of them where there is none."""
+        wanted = set(turns)
+        for session in reversed(range(len(self.places))):
+            # only a session that holds one of them is read: the others may be gigabytes
+            if not wanted.isdisjoint(self.places[session].turn_ids):
+                numbers = range(self.told_by(session), self.told_by(session + 1))
+                return max(number for number in numbers if not wanted.isdisjoint(self[number].ids)) + 1
+        return len(self)
+
+
+# --- The file.
+
+LONGEST = 50_000_000
+"""Bytes that a line may have: one session."""
+FAULTS = 100
+"""So many faults are looked for."""
+EVERYBODY = "all"
+"""The label of the one user of a file that names none."""
 
 
 @dataclass(slots=True)
@@ -76,7 +382,20 @@ class LogsFile:
         self.header: Header | None = None
         self.disorder = 0
         """How many sessions are earlier than one of the same user before them in the file."""
-        self._read()
+        for line, start, raw in iter_numbered_lines(path):
+            if len(self.faults) >= FAULTS:
+                return
+            try:
+                self._take_line(_parse_line(raw, f"{path}:{line}"), line, start, len(raw))
+            except (DatasetError, DefinitionError) as error:
+                self.faults.append(str(error))
+        if not self.users and not self.faults:
+            raise DatasetError(f"{path}: holds neither a session nor a question")
+        for user in self.users.values():
+            # stable: sessions of one moment, and all of a file without dates, keep its order
+            user.sessions = dict(sorted(user.sessions.items(), key=lambda item: item[1].at))
+        if not self.faults:  # else what a faulty line holds would be missed in others
+            self.faults = [fault for name, user in self.users.items() for fault in self._at_odds(name, user)]
 
     def history(self, user: str) -> ToldSessions:
         """Return what is told of a user, by date; read when it is told."""
@@ -108,22 +427,7 @@ class LogsFile:
             rest = f" There are {more} more: ltm data logs-check {shlex.quote(str(self.path))}" if more else ""
             raise DatasetError(f"{self.faults[0]}{rest}")
 
-    def _read(self) -> None:
-        for line, start, raw in iter_numbered_lines(self.path):
-            if len(self.faults) >= FAULTS:
-                return
-            try:
-                self._take(_parse_line(raw, f"{self.path}:{line}"), line, start, len(raw))
-            except (DatasetError, DefinitionError) as error:
-                self.faults.append(str(error))
-        if not self.users and not self.faults:
-            raise DatasetError(f"{self.path}: holds neither a session nor a question")
-        for user in self.users.values():
-            user.sessions = dict(sorted(user.sessions.items(), key=lambda item: item[1].at))
-        if not self.faults:  # else what a faulty line holds would be missed in others
-            self.faults = [fault for name, user in self.users.items() for fault in self._at_odds(name, user)]
-
-    def _take(self, top: Field, line: int, start: int, size: int) -> None:
+    def _take_line(self, top: Field, line: int, start: int, size: int) -> None:
         fields = row_of(top)
         if "format" in fields:
             if self.header or self.users:
@@ -141,6 +445,7 @@ class LogsFile:
         for turn, item in zip(session.turns, fields["turns"].items(), strict=True):
             for picture in turn.images:
                 self._check_image(item, picture.file)
+        # told once to count its exchanges: how many there are must be known before the first is told
         told = len(session_exchanges(0, session, self.path.parent))
         at = session_date(session).at
         place = SessionOffset(line, start, size, session.id, at, len(session.turns), told, bool(session.date))
@@ -156,7 +461,7 @@ class LogsFile:
     def _at_odds(self, name: str, user: LogUser) -> Iterator[str]:
         """Yield what is wrong with lines that agree with the format, but not with each other."""
         whose = f" of the user {name!r}" if name else ""
-        known = {turn: place for place in user.sessions.values() for turn in iter_turn_ids(place)}
+        known = {turn: place for place in user.sessions.values() for turn in place.turn_ids}
         if "" in self.users and len(self.users) > 1 and not name:
             [first] = [*(user.sessions or user.questions).values()][:1]
             yield f"{self.path}:{first.line}: no 'user', and other lines have one: give it to all lines, or to none"
@@ -192,11 +497,6 @@ class LogsFile:
                 yield f"{where}: {one!r} is later than the question, which is of {asked.asked.written}"
 
 
-def iter_turn_ids(place: SessionOffset) -> Iterator[str]:
-    """Yield the ids of the turns of a session."""
-    return (f"{place.id}_{number}" for number in range(1, place.turns + 1))
-
-
 def iter_numbered_lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
     """Yield number, place in bytes and content of each line that is not blank; DatasetError if it cannot be read."""
     try:
@@ -207,9 +507,10 @@ def iter_numbered_lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
                 if len(raw) > LONGEST:
                     limit = f"longer than {LONGEST:,} bytes: one session, or one question, a line"
                     raise DatasetError(f"{path}:{number}: {limit}")
-                if number == 1 and raw.startswith(_UTF_16):
+                if number == 1 and raw.startswith((b"\xff\xfe", b"\xfe\xff")):
                     raise DatasetError(f"{path}:1: is UTF-16. Save it as UTF-8")
-                content = raw.removeprefix(_MARK) if number == 1 else raw
+                # Windows editors put a byte order mark before the first line
+                content = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
                 if content.strip():
                     yield number, start + len(raw) - len(content), content
                 start += len(raw)  # counted, as `tell` costs a system call for each line
@@ -231,6 +532,7 @@ def _parse_line(raw: bytes, where: str) -> Field:
     except UnicodeDecodeError as error:
         raise DatasetError(f"{where}: not UTF-8 (at byte {error.start} of the line). Save the file as UTF-8") from error
     except (ValueError, RecursionError) as error:
+        # a short line is rather the first of an object that is spread over several than one that is cut off
         way_out = "Each line is one whole object" if len(start) < _SHORT else "Is it cut off?"
         raise DatasetError(f"{where}: not JSON: {error}. {way_out}") from error
 

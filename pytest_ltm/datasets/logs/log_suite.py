@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm._model.scenario import Ask, Definition, Wait
 from pytest_ltm._model.suite import Suite, SuiteEntry
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you_mean
-from pytest_ltm.datasets._dataset import ToldConversation, by_unique_label
-from pytest_ltm.datasets.logs.log_file import EVERYBODY, LogsFile, iter_turn_ids
+from pytest_ltm.datasets._dataset import KeptHistory, ToldConversation, by_unique_label
+from pytest_ltm.datasets.logs.log_file import EVERYBODY, LogsFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from pytest_ltm.datasets.logs.log_lines import LogQuestion
-    from pytest_ltm.datasets.logs.telling import ToldSessions
+    from pytest_ltm.datasets.logs.log_file import LogQuestion, ToldSessions
 
 
 OPENING = (
@@ -64,7 +63,7 @@ class LogsSuite:
         self.title = f"{source}: {len(asked):,} questions{users}, {total:,} sessions"
         self.notes: Sequence[str] = tuple(file_notes(file))
         self.legend: Sequence[str] = (LEGEND,)
-        self._last: tuple[str, ToldSessions] | None = None  # one: histories may be larger than memory
+        self._history = KeptHistory(lambda thread: file.history(self._threads[thread][0]))
 
     def places(self, entry: str) -> Sequence[tuple[str, str]]:
         """Return thread and example of every question of a kind."""
@@ -89,7 +88,7 @@ class LogsSuite:
         name, questions = self._threads[thread]
         past, asked, sessions = self._history(thread), questions[example], self._file.users[name].sessions
         evidence = tuple(
-            turn for one in asked.evidence for turn in (iter_turn_ids(sessions[one]) if one in sessions else [one])
+            turn for one in asked.evidence for turn in (sessions[one].turn_ids if one in sessions else [one])
         )
         date = f"[{asked.asked.written}] " if asked.asked else ""
         options = "".join(f"\n({letter}) {text}" for letter, text in asked.options.items())
@@ -110,39 +109,14 @@ class LogsSuite:
 
     def _waits(self, past: ToldSessions, asked: LogQuestion, evidence: Sequence[str]) -> tuple[Wait, ...]:
         if self._choices.after is not None:
-            ends = [
-                number
-                for session, place in enumerate(past.places)
-                if not set(evidence).isdisjoint(iter_turn_ids(place))
-                for number in range(past.told_by(session), past.told_by(session + 1))
-                if not set(evidence).isdisjoint(past[number].ids)
-            ]
-            return Wait(history=max(ends, default=len(past) - 1) + 1), Wait(tokens=self._choices.after)
+            return Wait(history=past.told_after(evidence)), Wait(tokens=self._choices.after)
         if asked.after:
-            return (Wait(history=_told_with(past, asked.after)),)
+            return (Wait(history=past.told_with(asked.after)),)
         if asked.asked is None:
             return (Wait(history=len(past)),)
         total = past.told_by(bisect_right(past.places, asked.asked.at, key=lambda place: place.at))
         late = asked.asked.at - past.places[-1].at
         return Wait(history=total), *((Wait(time=late),) if late > timedelta(0) else ())
-
-    def _history(self, thread: str) -> ToldSessions:
-        """Return what is told in a conversation; the last one asked for is kept, and no other."""
-        if self._last is None or self._last[0] != thread:
-            self._last = thread, self._file.history(self._threads[thread][0])
-        return self._last[1]
-
-
-def _told_with(past: ToldSessions, name: str) -> int:
-    """Return how many exchanges are told up to a session or turn; one that goes on behind it is not."""
-    for session, place in enumerate(past.places):
-        first, end = past.told_by(session), past.told_by(session + 1)
-        if name == place.id:
-            return end
-        if name in iter_turn_ids(place):
-            number = next(number for number in range(first, end) if name in past[number].ids)
-            return number + (past[number].ids[-1] == name)
-    raise DatasetError(f"no session and no turn is called {name!r}")
 
 
 def file_notes(file: LogsFile) -> Iterator[str]:

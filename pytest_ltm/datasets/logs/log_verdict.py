@@ -13,13 +13,12 @@ from pytest_ltm._language.recital import tells_nothing
 from pytest_ltm._language.rulings.gold import proven_ruling
 from pytest_ltm._language.rulings.rules import abstention_ruling
 from pytest_ltm._language.words import plain_words
-from pytest_ltm._model.judge import PROMPTS, JudgeDecision, ask_judge
+from pytest_ltm._model.judge import PROMPTS, ask_judge
 from pytest_ltm._model.score import UNDECIDED, Score, Unscored
 from pytest_ltm._storage.dotted import DottedPath
 from pytest_ltm._storage.errors import ConfigurationError
-from pytest_ltm.datasets.locomo.metric import token_f1
-from pytest_ltm.datasets.longmemeval.evaluation import RULE, rule_on_hypothesis, verdict_of
-from pytest_ltm.datasets.longmemeval.retrieval import session_of
+from pytest_ltm.datasets.locomo.strict import token_f1
+from pytest_ltm.datasets.longmemeval.evaluation import RULE, ask_for_verdict, rule_on_hypothesis, session_of, verdict_of
 from pytest_ltm.evaluators import (
     chosen_letters,
     match_exactly,
@@ -85,27 +84,31 @@ class LogsAnswer:
 
     def __call__(self, answers: Sequence[str]) -> Score | Unscored:
         """Return the verdict on the last answer."""
-        return replace(self._verdict(answers[-1]), evidence=answers[-1][:_SHOWN])
-
-    def _verdict(self, answer: str) -> Score | Unscored:
+        answer, options = answers[-1], self._facts.get("options")
+        verdict: Score | Unscored
         if scorer := self._facts.get("scorer"):
             score: Any = DottedPath(scorer, what="scorer", error=ConfigurationError).resolve()
-            verdict = score(self._definition, answer)
-            return verdict if isinstance(verdict, Score | Unscored) else Score(float(verdict), scorer, rule=scorer)
-        if self._match == "order":
-            return self._ordered(answer)
-        if self._claims:
-            return self._claimed(answer)
-        if not (self._gold or self._facts["never_told"]):
-            return Unscored(NO_GOLD)
-        if self._facts.get("options") or self._match != "answer" or self._facts.get("tolerance"):
-            return self._matched(normalize(speech(answer)) if self._facts.get("options") else speech(answer))
-        result: Score | Unscored = Unscored("", RULE)
-        if self._judge is None or self._facts["judge"] != "all":
-            rulings = [self._ruling(gold, answer) for gold in self._gold or [""]]
-            best = min(rulings, key=lambda one: ("yes", "unscored", "no").index(one.verdict))
-            result = verdict_of(best)
-        return self._judged(self._judge, answer) if isinstance(result, Unscored) and self._judge else result
+            value = score(self._definition, answer)
+            verdict = value if isinstance(value, Score | Unscored) else Score(float(value), scorer, rule=scorer)
+        elif self._match == "order":
+            verdict = self._ordered(answer)
+        elif self._claims:
+            verdict = self._claimed(answer)
+        elif not (self._gold or self._facts["never_told"]):
+            verdict = Unscored(NO_GOLD)
+        elif options or self._match != "answer" or self._facts.get("tolerance"):
+            # exact matches compare what was said as it was said; a choice may stand in a frame of courtesies
+            verdict = self._matched(normalize(speech(answer)) if options else speech(answer))
+        else:
+            verdict = Unscored("", RULE)
+            if self._judge is None or self._facts["judge"] != "all":
+                rulings = [self._ruling(gold, answer) for gold in self._gold or [""]]
+                verdict = verdict_of(min(rulings, key=lambda one: ("yes", "unscored", "no").index(one.verdict)))
+            if isinstance(verdict, Unscored) and self._judge:
+                prompt = PROMPTS["longmemeval-abstention" if self._facts["never_told"] else "longmemeval-answer"]
+                asked = {"question": self._facts["question"], "reference": " (or) ".join(self._gold)}
+                verdict = ask_for_verdict(self._judge, prompt, **asked, answer=answer)
+        return replace(verdict, evidence=answer[:_SHOWN])
 
     def metrics(self, answer: str, retrieved: Sequence[str] | None = None) -> dict[str, float]:
         """Return the figures beside the score, by name; those of claims once the answer has been scored.
@@ -159,15 +162,6 @@ class LogsAnswer:
         return rule_on_hypothesis(
             question_id="", question_type="multi-session", question=question, answer=gold, hypothesis=answer
         )
-
-    def _judged(self, judge: Judge, answer: str) -> Score | Unscored:
-        """Return the judge's verdict; the score's rule names the prompt."""
-        prompt = PROMPTS["longmemeval-abstention" if self._facts["never_told"] else "longmemeval-answer"]
-        reference = " (or) ".join(self._gold)
-        decision = ask_judge(judge, prompt, question=self._facts["question"], reference=reference, answer=answer)
-        if isinstance(decision, JudgeDecision):
-            return Score(float(decision.grade == "yes"), str(decision), rule=f"judge {prompt.id}")
-        return decision
 
     # --- Claims, each worth the same.
 

@@ -17,7 +17,7 @@ from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm._storage.secrets import HIDDEN, without_credentials
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
 
@@ -33,6 +33,8 @@ _MAIL = re.compile(
 # What follows `git@host` where it names a repository: a path.
 _REMOTE = re.compile(r":[^\s/]+/")
 
+_KEPT = {"date", "role", "kind", "never_told", "format", "version", "match", "asks", "file", "image"}
+"""Fields that say nothing of people; files keep their names, or nobody would find them."""
 _CONSONANTS, _VOWELS = "bdfgklmnprstvz", "aeiou"
 _SYLLABLES = 4
 # Characters of a key that is looked for without the words around it.
@@ -51,12 +53,11 @@ class Redactor:
 
     def __init__(self, salt: bytes, names: Iterable[str] = ()) -> None:
         self._salt = salt
-        parts = [part for name in names for part in _name_parts(name)]
-        forms = [form for part in parts for form in _name_patterns(part)]
-        forms = sorted(dict.fromkeys(forms), key=len, reverse=True)
+        patterns = dict.fromkeys(form for name in names for form in _name_patterns(name))
+        # the longest first: of two names one of which begins the other, the whole one is taken out
+        forms = sorted(patterns, key=len, reverse=True)
         self._names = re.compile("|".join(forms)) if forms else None
         self._keys: re.Pattern[str] | None = None
-        self._found: set[str] = set()
         self._phones: set[str] = set()
         self._numbers: set[str] = set()
         """Digits that are some other number where words tell."""
@@ -65,16 +66,41 @@ class Redactor:
 
     def learn_keys(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Take in which numbers and keys the lines of a file hold, before the first of them is redacted."""
-        for text in (text for row in rows for text in _texts_around(row)):
-            for match in _PHONE.finditer(_MAIL.sub(" ", without_credentials(text, self._learnt))):
-                (self._phones if is_phone(match) else self._numbers).add(_comparable_digits(match.group()))
-        whole = sorted((one for one in self._found if len(one) >= _SHORTEST_KEY), key=len, reverse=True)
+        keys: set[str] = set()
+
+        def learn(value: str) -> str:
+            keys.add(_bare_key(value))
+            return HIDDEN
+
+        named = ("content", "state", "action", "calls", "images")
+        for row in rows:
+            # only texts in which words stand around what is looked for: ids and gold answers have none
+            texts = [str(turn[name]) for turn in row.get("turns", ()) for name in named if name in turn]
+            for text in [*texts, str(row.get("question", ""))]:
+                for match in _PHONE.finditer(_MAIL.sub(" ", without_credentials(text, learn))):
+                    (self._phones if is_phone(match) else self._numbers).add(_comparable_digits(match.group()))
+        whole = sorted((one for one in keys if len(one) >= _SHORTEST_KEY), key=len, reverse=True)
         if whole:
             self._keys = re.compile(rf"(?<![^\W_])(?:{'|'.join(map(re.escape, whole))})(?![^\W_])")
 
     def row(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return a line of a file with stand-ins; dates, roles and kinds stay as they are, `meta` is left out."""
-        return {name: self._field(name, value) for name, value in row.items() if name != "meta"}
+        result: dict[str, Any] = {}
+        for name, value in row.items():
+            match name:
+                case "meta":  # may hold anything, in any form
+                    continue
+                case _ if name in _KEPT:
+                    result[name] = value
+                case "turns" | "images" | "calls":
+                    result[name] = [self.row(part) for part in value]
+                case "session" | "id" | "evidence" | "after" | "user":
+                    result[name] = _replace_values(value, self.id)
+                case "gold":
+                    result[name] = _replace_values(value, lambda text: self.text(text, gold=True))
+                case _:
+                    result[name] = _replace_values(value, self.text)
+        return result
 
     def text(self, text: str, *, gold: bool = False) -> str:
         """Return a text with stand-ins; `gold`: no words around a number say what it is."""
@@ -87,23 +113,6 @@ class Redactor:
         """Return an id with stand-ins; numbers in it are none of phones."""
         text = _MAIL.sub(self._mail, without_credentials(text, self._key))
         return self._names.sub(self._name, text) if self._names else text
-
-    def _field(self, name: str, value: Any) -> Any:
-        match name:
-            case "date" | "role" | "kind" | "never_told" | "format" | "version" | "match" | "asks" | "file" | "image":
-                return value
-            case "turns" | "images" | "calls":
-                return [self.row(part) for part in value]
-            case "session" | "id" | "evidence" | "after" | "user":
-                return _replace_values(value, self.id)
-            case "gold":
-                return _replace_values(value, lambda text: self.text(text, gold=True))
-            case _:
-                return _replace_values(value, self.text)
-
-    def _learnt(self, value: str) -> str:
-        self._found.add(_bare_key(value))
-        return HIDDEN
 
     def _digest(self, kind: str, value: str) -> bytes:
         folded = unicodedata.normalize("NFC", value).casefold()
@@ -155,14 +164,6 @@ def _comparable_digits(number: str) -> str:
     """Return what two spellings of a phone number share; with and without a country's code they are two."""
     digits = re.sub(r"\D", "", number.replace("(0)", ""))
     return digits if number.startswith("+") else digits.removeprefix("00")
-
-
-def _texts_around(row: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the texts in which words stand around what is looked for."""
-    for turn in row.get("turns", ()):
-        yield from (str(turn[name]) for name in ("content", "state", "action", "calls", "images") if name in turn)
-    if "question" in row:
-        yield str(row["question"])
 
 
 def _replace_values(value: Any, shown: Callable[[str], str]) -> Any:
@@ -249,20 +250,20 @@ def names_in(path: Path) -> list[str]:
     return [name for name in texts if name]
 
 
-def _name_parts(name: str) -> list[str]:
-    """Return the parts of a name that count by themselves: no initials, and no particles beside others."""
+def _name_patterns(name: str) -> Iterator[str]:
+    """Yield patterns for the forms of each part of a name that counts by itself.
+
+    Initials do not, and particles only where there is nothing else.
+    """
     words = re.split(r"[\W_]+", unicodedata.normalize("NFC", name))
     parts = [part for part in words if any(map(str.isalpha, part))]
     whole = [part for part in parts if not (part.islower() and len(part) <= _PARTICLE)]
-    return [part for part in whole or parts if len(part) > 1 or part.upper() == part.lower()]
-
-
-def _name_patterns(part: str) -> Collection[str]:
-    """Return patterns for the forms of one part of a name."""
-    if part.upper() == part.lower():  # a script without capitals, which does not part words either
-        return (re.escape(part),)
-    normal = {unicodedata.normalize(form, part) for form in ("NFC", "NFD")}
     bounded = r"(?<![^\W\d_]){}(?![^\W\d_]|[\u0300-\u036f])"
-    if part.islower():
-        return [bounded.format(f"(?i:{re.escape(form)})") for form in normal]
-    return [bounded.format(re.escape(form)) for one in normal for form in (one, one.upper())]
+    for part in whole or parts:
+        normal = {unicodedata.normalize(form, part) for form in ("NFC", "NFD")}
+        if part.upper() == part.lower():  # a script without capitals, which does not part words either
+            yield re.escape(part)
+        elif len(part) > 1 and part.islower():
+            yield from (bounded.format(f"(?i:{re.escape(form)})") for form in normal)
+        elif len(part) > 1:
+            yield from (bounded.format(re.escape(form)) for one in normal for form in (one, one.upper()))

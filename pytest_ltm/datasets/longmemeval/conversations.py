@@ -13,9 +13,9 @@ from pytest_ltm._model.filler import PastExchange
 from pytest_ltm._model.scenario import Ask, Definition, Wait
 from pytest_ltm._model.suite import Suite, SuiteEntry
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you_mean
-from pytest_ltm.datasets._dataset import ToldConversation, by_unique_label
-from pytest_ltm.datasets.longmemeval.longmemeval_options import TYPES
-from pytest_ltm.datasets.longmemeval.record import FOLDER, LongMemEvalFile, ability_of
+from pytest_ltm.datasets._dataset import INDEX_FOLDER, KeptHistory, ToldConversation, by_unique_label, told_after
+from pytest_ltm.datasets._dataset_registry import TYPES
+from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile, ability_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,26 +33,6 @@ NOBODY = "(no reply)"
 """What stands for the side of a round on which nobody said anything: a session may begin with the assistant."""
 
 
-@dataclass(frozen=True, slots=True)
-class SessionRound:
-    """What the user says and what the assistant replies; either may be several turns, or none."""
-
-    ids: tuple[str, ...]
-    """Of its turns: the session's, `_`, the turn's number from 1, as the published retrieval corpora have them."""
-    user: str
-    assistant: str
-
-
-def session_rounds(session: HistorySession) -> Iterator[SessionRound]:
-    """Yield the rounds of a session: a new one begins where the user speaks after the assistant."""
-    roles = [turn.role for turn in session.turns]
-    begins = [place for place, pair in enumerate(pairwise(roles), start=1) if pair == ("assistant", "user")]
-    for start, end in pairwise([0, *begins, len(roles)] if roles else []):
-        turns = session.turns[start:end]
-        nones = ("\n".join(turn.content for turn in turns if turn.role == role) for role in ("user", "assistant"))
-        yield SessionRound(tuple(f"{session.id}_{number}" for number in range(start + 1, end + 1)), *nones)
-
-
 def session_history(sessions: Sequence[HistorySession]) -> list[PastExchange]:
     """Return the sessions as exchanges, in their order; the first of each has the session's date in front."""
     return [past for place, session in enumerate(sessions) for past in round_exchanges(place, session)]
@@ -60,12 +40,20 @@ def session_history(sessions: Sequence[HistorySession]) -> list[PastExchange]:
 
 def round_exchanges(place: int, session: HistorySession) -> Iterator[PastExchange]:
     """Yield the rounds of one session, the first with its date in front; `place`: its number in the history."""
-    for number, one in enumerate(session_rounds(session)):
-        date = f"[{session.when}] " if session.when else ""
-        user, assistant = one.user or NOBODY, one.assistant or NOBODY
-        asked = f"{date}I said: {user}\nYou said: {assistant}"
+    roles = [turn.role for turn in session.turns]
+    # a new round begins where the user speaks after the assistant: either may have several turns, or none
+    begins = [turn for turn, pair in enumerate(pairwise(roles), start=1) if pair == ("assistant", "user")]
+    date = f"[{session.when}] " if session.when else ""
+    for number, (start, end) in enumerate(pairwise([0, *begins, len(roles)] if roles else [])):
+        turns = session.turns[start:end]
+        user, assistant = (
+            "\n".join(turn.content for turn in turns if turn.role == role) or NOBODY for role in ("user", "assistant")
+        )
+        # ids of turns are numbered from 1 behind their session's, as the published retrieval corpora have them
+        ids = tuple(f"{session.id}_{turn}" for turn in range(start + 1, end + 1))
         told = user if number else f"{date}{user}"
-        yield PastExchange(f"{place}.{number}", session.at, told, assistant, asked, one.ids)
+        asked = f"{date}I said: {user}\nYou said: {assistant}"
+        yield PastExchange(f"{place}.{number}", session.at, told, assistant, asked, ids)
 
 
 # --- One history for many questions: the sessions of all, none told twice, interleaved by date.
@@ -166,10 +154,9 @@ def _place_question(
     marked = [(name, turn) for name, turn in turns if turn.has_answer]
     evidence = tuple(dict.fromkeys(name for name, _ in marked or turns))
     wanted = tuple(name for name, turn in marked if turn.role == "user")
-    places = [number for number, one in enumerate(past, start=1) if not set(evidence).isdisjoint(one.holds)]
     later = bool(past) and past[-1].at > record.at and not record.sessions
     ids, notes = tuple(dict.fromkeys(session.id for session in cited)), (*record.notes, *((LATER,) if later else ()))
-    after = max(places, default=len(past))
+    after = told_after(past, set(evidence))
     return PlacedQuestion(record, ids, evidence, () if record.abstention else wanted, after, notes)
 
 
@@ -253,7 +240,11 @@ class LongMemEvalSuite:
     def __init__(self, file: LongMemEvalFile, choices: LongMemEvalOptions, *, seed: int) -> None:
         self._file, self._choices = file, choices
         asked = chosen_questions(file.entries, choices, seed=seed)
-        self._threads = _question_threads(asked, choices, seed)
+        if choices.shared:
+            groups = group_by_history(asked, choices.share, seed=seed)
+            self._threads = {f"h{number}": _label_entries(group) for number, group in enumerate(groups)}
+        else:
+            self._threads = {label: {"0": entry} for label, entry in _label_entries(asked).items()}
         types = {entry.type for entry in asked}
         self._kinds = {kind.replace("-", "_"): kind for kind in TYPES if kind in types}
         entries = tuple(SuiteEntry(scenario="_longmemeval_question", name=name) for name in self._kinds)
@@ -267,7 +258,7 @@ class LongMemEvalSuite:
         self.notes: Sequence[str] = tuple(chain.from_iterable(odd))
         self.legend: Sequence[str] = (LEGEND,)
         """What the report's readers should know of its figures."""
-        self._last: tuple[str, HistoryWithQuestions, Mapping[str, str]] | None = None
+        self._compiled = KeptHistory(self._compile)
 
     def places(self, entry: str) -> Sequence[tuple[str, str]]:
         """Return thread and example of every question of a type."""
@@ -304,9 +295,14 @@ class LongMemEvalSuite:
             raise DatasetError(faults[name])
         question, record = told.questions[name], told.questions[name].record
         known = {turn for one in told.past for turn in one.holds}
+        if self._choices.after is not None:
+            waits = [Wait(history=question.after), Wait(tokens=self._choices.after)]
+        else:
+            late = record.at - told.past[-1].at if told.past else timedelta(0)
+            waits = [Wait(history=len(told.past)), *([Wait(time=late)] if late > timedelta(0) else [])]
         return Definition(
             steps=(
-                *self._waits(told, question),
+                *waits,
                 Ask(f"[{record.when}] {record.question}", tuple(turn for turn in question.evidence if turn in known)),
             ),
             expected=record.answer,
@@ -320,31 +316,19 @@ class LongMemEvalSuite:
             },
         )  # fmt: skip
 
-    def _waits(self, history_with_questions: HistoryWithQuestions, question: PlacedQuestion) -> tuple[Wait, ...]:
-        if self._choices.after is not None:
-            return Wait(history=question.after), Wait(tokens=self._choices.after)
-        late = question.record.at - history_with_questions.past[-1].at if history_with_questions.past else timedelta(0)
-        return Wait(history=len(history_with_questions.past)), *((Wait(time=late),) if late > timedelta(0) else ())
+    def _compile(self, thread: str) -> tuple[HistoryWithQuestions, Mapping[str, str]]:
+        """Return what is told in a conversation, and by question what is wrong with its record."""
+        faults: dict[str, str] = {}
 
-    def _compiled(self, thread: str) -> tuple[HistoryWithQuestions, Mapping[str, str]]:
-        """Return what is told in a conversation, and by question what is wrong with its record.
+        def readable() -> Iterator[LongMemEvalRecord]:
+            for entry in self._threads[thread].values():
+                try:
+                    yield self._file.record(entry.id)
+                except DatasetError as error:  # costs this question, not the run
+                    faults[entry.id] = str(error)
 
-        The last one asked for is kept, and no other.
-        """
-        if self._last is None or self._last[0] != thread:
-            self._last = None  # lets go of the one before the next is made
-            faults: dict[str, str] = {}
-            records = self._readable([one.id for one in self._threads[thread].values()], faults)
-            history_with_questions = told_together(records) if self._choices.shared else told_alone(next(records, None))
-            self._last = thread, history_with_questions, faults
-        return self._last[1:]
-
-    def _readable(self, ids: Sequence[str], faults: dict[str, str]) -> Iterator[LongMemEvalRecord]:
-        for name in ids:
-            try:
-                yield self._file.record(name)
-            except DatasetError as error:
-                faults[name] = str(error)
+        records = readable()
+        return told_together(records) if self._choices.shared else told_alone(next(records, None)), faults
 
 
 def open_suite(path: Path | None, values: Mapping[str, Any], seed: int, cache: Path | None) -> LongMemEvalSuite:
@@ -357,17 +341,9 @@ def open_suite(path: Path | None, values: Mapping[str, Any], seed: int, cache: P
             "LongMemEval is not shipped: download longmemeval_s_cleaned.json, or make questions with python -m "
             "pytest_ltm data longmemeval-generate, and give --ltm-data=PATH"
         )
-    return LongMemEvalSuite(LongMemEvalFile(path, cache and cache / FOLDER), LongMemEvalOptions(**values), seed=seed)
-
-
-def _question_threads(
-    asked: Sequence[RecordIndexEntry], choices: LongMemEvalOptions, seed: int
-) -> dict[str, dict[str, RecordIndexEntry]]:
-    """Return thread -> example -> question."""
-    if not choices.shared:
-        return {label: {"0": entry} for label, entry in _label_entries(asked).items()}
-    groups = group_by_history(asked, choices.share, seed=seed)
-    return {f"h{number}": _label_entries(group) for number, group in enumerate(groups)}
+    return LongMemEvalSuite(
+        LongMemEvalFile(path, cache and cache / INDEX_FOLDER), LongMemEvalOptions(**values), seed=seed
+    )
 
 
 def _label_entries(entries: Sequence[RecordIndexEntry]) -> dict[str, RecordIndexEntry]:

@@ -1,9 +1,11 @@
-"""The verdict on one answer to a LongMemEval question, and the figures beside it."""
+"""The verdict on one answer to a LongMemEval question, the figures beside it, and sums over all of them."""
 
 from __future__ import annotations
 
+import math
 import re
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._language import normalize, speech
@@ -33,12 +35,11 @@ from pytest_ltm._language.rulings.stance import DOUBTFUL, FINAL, OVER, SHORT, co
 from pytest_ltm._language.words import plain_words
 from pytest_ltm._model.judge import PROMPTS, JudgeDecision, ask_judge
 from pytest_ltm._model.score import UNDECIDED, Score, Unscored, with_bounds
-from pytest_ltm.datasets.longmemeval.longmemeval_options import TYPES
+from pytest_ltm.datasets._dataset_registry import TYPES
 from pytest_ltm.datasets.longmemeval.record import is_abstention
-from pytest_ltm.datasets.longmemeval.retrieval import SHOWN, retrieval_figures
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from pytest_ltm._language.rulings.gold import Gold
     from pytest_ltm._model.judge import Judge, JudgePrompt
@@ -104,24 +105,19 @@ def _by_kind(gold: Gold, question_type: str, question: str, hypothesis: str) -> 
     match gold.kind:
         case "yes or no":
             return yes_or_no_ruling(gold, end, refused=refused)
-        case "amount" if question_type == "temporal-reasoning":
-            return _ruling_on_time(gold, question, end)
         case "amount":
-            return amount_ruling(gold, question, end, forgiving=False)
+            # of times one day off is forgiven, as the published prompt does; a week or month off, judges see either way
+            timed = question_type == "temporal-reasoning"
+            days = timed and _DAYS_ASKED.search(question) is not None
+            ruling = amount_ruling(gold, question, end, forgiving=days)
+            if timed and ruling.verdict == "no" and _UNITS_ASKED.search(question):
+                mild = amount_ruling(gold, question, end, forgiving=True)
+                return ONE_OFF if mild.verdict == "yes" else ruling
+            return ruling
         case "order":
             return order_ruling(gold, end, refused=refused)
         case "phrase":
             return phrase_ruling(gold, question, hypothesis, end, refused=refused)
-
-
-def _ruling_on_time(gold: Gold, question: str, end: str) -> Ruling:
-    """Return the ruling on an amount of time: one day off is forgiven; one week or month off, judges see either way."""
-    days = _DAYS_ASKED.search(question) is not None
-    strict = amount_ruling(gold, question, end, forgiving=days)
-    if strict.verdict == "no" and _UNITS_ASKED.search(question):
-        mild = amount_ruling(gold, question, end, forgiving=True)
-        return ONE_OFF if mild.verdict == "yes" else strict
-    return strict
 
 
 def _repeats_gold(gold: Gold, question: str, reply: str) -> bool:
@@ -150,6 +146,14 @@ def verdict_of(ruling: Ruling) -> Score | Unscored:
     return Score(float(ruling.verdict == "yes"), ruling.reason, rule=RULE)
 
 
+def ask_for_verdict(judge: Judge, prompt: JudgePrompt, **parts: str) -> Score | Unscored:
+    """Return a judge's word as the verdict of an example; the score's rule names the prompt."""
+    decision = ask_judge(judge, prompt, **parts)
+    if isinstance(decision, JudgeDecision):
+        return Score(float(decision.grade == "yes"), str(decision), rule=f"judge {prompt.id}")
+    return decision
+
+
 class LongMemEvalAnswer:
     """Scores the answer to the question of a definition: 1, 0, or undecided.
 
@@ -165,17 +169,17 @@ class LongMemEvalAnswer:
 
     def __call__(self, answers: Sequence[str]) -> Score | Unscored:
         """Return the verdict on the last answer."""
-        shown = answers[-1][:_SHOWN]
-        if self._judge is not None and self._facts.get("judge") == "all":
-            return replace(self._judged(self._judge, answers[-1]), evidence=shown)
-        asked = {"question_id": self._facts["id"], "question_type": self._facts["type"]}
-        ruling = rule_on_hypothesis(
-            **asked, question=self._facts["question"], answer=self._gold, hypothesis=answers[-1]
-        )
-        result = Unscored(ruling.reason, RULE) if ruling == PREFERENCE else verdict_of(ruling)
+        question, answer = self._facts["question"], answers[-1]
+        result: Score | Unscored = Unscored("", RULE)
+        if self._judge is None or self._facts.get("judge") != "all":
+            asked = {"question_id": self._facts["id"], "question_type": self._facts["type"]}
+            ruling = rule_on_hypothesis(**asked, question=question, answer=self._gold, hypothesis=answer)
+            # a preference is not undecided but out of reach: no two bounds, as a judge alone can tell
+            result = Unscored(ruling.reason, RULE) if ruling == PREFERENCE else verdict_of(ruling)
         if isinstance(result, Unscored) and self._judge is not None:
-            result = self._judged(self._judge, answers[-1])
-        return replace(result, evidence=shown)
+            prompt = prompt_for(self._facts["id"], self._facts["type"])
+            result = ask_for_verdict(self._judge, prompt, question=question, reference=self._gold, answer=answer)
+        return replace(result, evidence=answer[:_SHOWN])
 
     def metrics(self, verdict: Score | Unscored, retrieved: Sequence[str] | None = None) -> dict[str, float]:
         """Return the figures beside the score, by name.
@@ -191,16 +195,8 @@ class LongMemEvalAnswer:
                 values["abstention"] = score.value
         if retrieved is not None and self._facts.get("wanted_turns"):
             every = retrieval_figures(retrieved, self._facts["wanted_turns"], self._facts.get("user_turns", {}))
-            values |= {name: every[name] for name in SHOWN}
+            values |= {name: every[name] for name in TABLED_METRICS}
         return values
-
-    def _judged(self, judge: Judge, answer: str) -> Score | Unscored:
-        """Return the judge's verdict; the score's rule names the prompt."""
-        prompt = prompt_for(self._facts["id"], self._facts["type"])
-        decision = ask_judge(judge, prompt, question=self._facts["question"], reference=self._gold, answer=answer)
-        if isinstance(decision, JudgeDecision):
-            return Score(float(decision.grade == "yes"), str(decision), rule=f"judge {prompt.id}")
-        return decision
 
 
 # --- Sums over LongMemEval verdicts, as the published script makes them (`print_qa_metrics`).
@@ -263,3 +259,102 @@ def _accuracy_of(rows: Iterable[QuestionVerdict]) -> Accuracy:
     verdicts = [row.right for row in rows]
     unscored = verdicts.count(None)
     return Accuracy(verdicts.count(True), len(verdicts) - unscored, unscored)
+
+
+# --- LongMemEval's retrieval metrics, exactly as the published evaluation defines them, and the standard nDCG beside
+# them (Wu et al., ICLR 2025, section 5.1). Its discount is unusual: the first two ranks count in full, and from the
+# second on rank i is divided by log2(i); nothing to find makes recall_all 1 and the other two 0.
+
+DEPTHS = (1, 3, 5, 10, 30, 50)
+"""The published values of k."""
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalMetrics:
+    """What the k best of a ranking hold of what should be found; each 0 to 1."""
+
+    recall_any: float
+    """1 if at least one is found."""
+    recall_all: float
+    """1 if all are found; also where there is nothing to find."""
+    ndcg_any: float
+    """With the published discount."""
+    ndcg: float
+    """With the standard discount, log2(rank + 1)."""
+
+
+def retrieval_scores(ranked: Sequence[str], corpus: Sequence[str], gold: Collection[str], k: int) -> RetrievalMetrics:
+    """Return the metrics of the `k` best.
+
+    `ranked`: ids, best first; `corpus`: all ids there are, one for each entry (an id may occur more than once);
+    `gold`: the ids that should be found.
+    """
+    best = set(ranked[:k])
+    hits = [doc in gold for doc in ranked[:k]]
+    ideal = sorted((doc in gold for doc in corpus), reverse=True)[:k]
+    return RetrievalMetrics(
+        recall_any=float(any(doc in best for doc in gold)),
+        recall_all=float(all(doc in best for doc in gold)),
+        ndcg_any=_gain_share(hits, ideal, lambda rank: 1.0 if rank == 1 else math.log2(rank)),
+        ndcg=_gain_share(hits, ideal, lambda rank: math.log2(rank + 1)),
+    )
+
+
+def turns_as_sessions(ranked: Sequence[str], corpus: Sequence[str], gold: Collection[str], k: int) -> RetrievalMetrics:
+    """Return the metrics over sessions of a ranking of turns: k widens until k sessions have been seen.
+
+    A turn's id is its session's with `_<turn>` at the end.
+    """
+    sessions = [session_of(turn) for turn in ranked]
+    depth = k
+    while depth <= len(sessions) and len(set(sessions[:depth])) < k:
+        depth += 1
+    return retrieval_scores(sessions, [session_of(turn) for turn in corpus], {session_of(turn) for turn in gold}, depth)
+
+
+def session_of(turn: str) -> str:
+    """Return the id of the session that a turn belongs to."""
+    return turn.rpartition("_")[0] or turn
+
+
+def _gain_share(hits: Sequence[bool], ideal: Sequence[bool], discount: Callable[[int], float]) -> float:
+    result, best = (sum(hit / discount(rank) for rank, hit in enumerate(each, start=1)) for each in (hits, ideal))
+    return result / best if best else 0.0
+
+
+# --- From what an agent says that it retrieved to the published retrieval metrics.
+
+TABLED_METRICS = tuple(
+    f"{level}_{name}_{k}" for level, k, name in product(("session", "turn"), (5, 10), ("recall_all", "ndcg_any"))
+)
+"""The figures that the paper's tables have (Wu et al., 2025, section 5): those that stand beside each score."""
+UNMARKED = "unmarked:"
+"""Stands in front of the ids of turns that hold no answer, of sessions that do."""
+
+
+def retrieval_figures(
+    retrieved: Iterable[str], wanted: Sequence[str], user_turns: Mapping[str, Sequence[int]]
+) -> dict[str, float]:
+    """Return the metrics at all published depths by name, such as `turn_recall_any_5`; each 0 to 1.
+
+    `retrieved`: what an agent says, best first: ids `<session>_<turn>` of the history; anything else counts as a wrong
+    one. `wanted`: the user's turns that hold the answer; other turns of their sessions count as those of a session
+    that holds none, as published. Only the user's turns are ranked, as published; `user_turns`
+    has their numbers for sessions in which these are not the odd ones.
+    """
+    gold = frozenset(wanted)
+    sessions = frozenset(map(session_of, wanted))
+    users = []
+    for name in dict.fromkeys(retrieved):
+        session, _, number = name.rpartition("_")
+        # an id that is none of the history may be a user's: only those known to be the assistant's are left out
+        is_turn = session and number.isdecimal()
+        if not is_turn or (int(number) in user_turns[session] if session in user_turns else int(number) % 2 == 1):
+            users.append(name)
+    ranked = [name if name in gold or session_of(name) not in sessions else f"{UNMARKED}{name}" for name in users]
+    return {
+        f"{level}_{name}_{k}": value
+        for k in DEPTHS
+        for level, metric in (("session", turns_as_sessions), ("turn", retrieval_scores))
+        for name, value in asdict(metric(ranked, wanted, gold, k)).items()
+    }

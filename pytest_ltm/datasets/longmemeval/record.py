@@ -10,18 +10,19 @@ import re
 import sys
 from collections import Counter
 from contextlib import closing, suppress
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from msgspec import structs
+import msgspec
+from msgspec import Struct, structs
 
 from pytest_ltm._language.dates import DAYS
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import DatasetError, DefinitionError, DiskFault, did_you_mean
-from pytest_ltm._storage.rows import faults_of_data, fields_of, json_in, no_list, text_or_number
+from pytest_ltm._storage.rows import check_size, faults_of_data, fields_of, json_in, no_list, text_or_number
 from pytest_ltm._storage.schema import Field
-from pytest_ltm.datasets.longmemeval.longmemeval_options import TYPES
+from pytest_ltm.datasets._dataset_registry import TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping
@@ -125,7 +126,15 @@ def read_record(top: Field) -> LongMemEvalRecord:
         lengths = ", ".join(f"{len(items)} {name}" for name, items in lists.items())
         raise top.fault(f"parallel lists of different length: {lengths}.")
     answer = text_or_number(fields["answer"], empty=False)
-    sessions = _parse_sessions(lists)
+    # the published files name each session; some made by others do not
+    given = [str(name.value) for name in lists.get("haystack_session_ids", ())]
+    names = given or [f"session_{number}" for number in range(len(lists["haystack_sessions"]))]
+    told = zip(names, lists["haystack_dates"], lists["haystack_sessions"], strict=True)
+    parsed = [
+        HistorySession(name, *_parse_record_date(date), tuple(map(read_turn, turns.items("turns"))))
+        for name, date, turns in told
+    ]
+    sessions = tuple(sorted(parsed, key=lambda session: session.at))
     if not any(session.turns for session in sessions):
         raise fields["haystack_sessions"].fault("holds no turn, so that there is nothing to ask about.")
     when, at = _parse_record_date(fields["question_date"])
@@ -133,17 +142,6 @@ def read_record(top: Field) -> LongMemEvalRecord:
     name, kind, question = (fields[name].text() for name in ("question_id", "question_type", "question"))
     notes = tuple(_record_notes(sessions, cited, at))
     return LongMemEvalRecord(name, kind, question, answer, when, at, sessions, cited, notes)
-
-
-def _parse_sessions(lists: Mapping[str, list[Field]]) -> tuple[HistorySession, ...]:
-    dates, said = lists["haystack_dates"], lists["haystack_sessions"]
-    given = [str(name.value) for name in lists.get("haystack_session_ids", ())]
-    names = given or [f"session_{number}" for number in range(len(said))]
-    sessions = [
-        HistorySession(name, *_parse_record_date(date), tuple(map(read_turn, turns.items("turns"))))
-        for name, date, turns in zip(names, dates, said, strict=True)
-    ]
-    return tuple(sorted(sessions, key=lambda session: session.at))
 
 
 def _parse_record_date(item: Field) -> tuple[str, datetime]:
@@ -230,14 +228,11 @@ def _scan_slices(content: mmap.mmap, path: Path) -> Iterator[tuple[int, int]]:
 # --- Where the records of a LongMemEval file stand, remembered between runs: a scan of the largest file takes a minute.
 
 FORMAT = 2
-FOLDER = "data-index"
-"""Its place in the folder of `--ltm-dir`; it may be deleted at any time."""
 CHEAP = 1 << 30
 """Bytes up to which a file's SHA-256 is asked for: about two seconds of work."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecordIndexEntry:
+class RecordIndexEntry(Struct, frozen=True, array_like=True):
     """Where a record stands in its file, and what it is selected by."""
 
     id: str
@@ -251,8 +246,7 @@ class RecordIndexEntry:
     """What is odd about it, a sentence each."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecordIndex:
+class RecordIndex(Struct, frozen=True):
     """All records of a file."""
 
     entries: tuple[RecordIndexEntry, ...]
@@ -265,58 +259,65 @@ def index_of(path: Path, cache: Path | None = None) -> RecordIndex:
 
     Raises DatasetError for a truncated file, a record that is none, an unknown type, and ids that repeat.
     """
-    state = _file_state(path)
+    try:
+        with path.open("rb") as file:
+            state = os.fstat(file.fileno())
+    except IsADirectoryError as error:
+        raise DatasetError(f"{path}: is a folder. Name one of its files, such as longmemeval_s_cleaned.json") from error
+    except OSError as error:
+        cure = "download it, or make questions with ltm data longmemeval-generate"
+        raise DatasetError(f"{path}: cannot be read: {error.strerror}. LongMemEval is not shipped: {cure}") from error
     if cache is None:
         return _scan_records(path)
     stamp = {"format": FORMAT, "path": str(path.resolve()), "size": state.st_size, "mtime_ns": state.st_mtime_ns}
     name = hashlib.sha256(str(stamp["path"]).encode(errors="surrogatepass")).hexdigest()[:32]
     place = cache / f"{name}.json"
-    if index := _read_index(place, stamp):
-        return index
+    # whatever cannot be read is as none, and so is an index of another state of the file
+    with suppress(OSError, ValueError, TypeError, AttributeError, RecursionError, msgspec.ValidationError):
+        data = json.loads(place.read_bytes())
+        if stamp.items() <= data.items():
+            return msgspec.convert(data, RecordIndex)
     index = _scan_records(path)
-    record = {**stamp, "sha256": index.sha256, "entries": [astuple(entry) for entry in index.entries]}
+    record = {**stamp, "sha256": index.sha256, "entries": [structs.astuple(entry) for entry in index.entries]}
     with suppress(OSError, DiskFault):  # a folder that cannot be written costs the memory, not the run
         place.parent.mkdir(parents=True, exist_ok=True)
         write_whole(place, json.dumps(record).encode())
     return index
 
 
-def _read_index(place: Path, stamp: Mapping[str, Any]) -> RecordIndex | None:
-    """Return what was remembered; whatever cannot be read, and an index of another state of the file, is as none."""
-    try:
-        data = json.loads(place.read_bytes())
-        if {name: data[name] for name in stamp} != stamp:
-            return None
-        entries = tuple(
-            RecordIndexEntry(str(name), str(kind), int(start), int(end), str(fault), tuple(map(str, notes)))
-            for name, kind, start, end, fault, notes in data["entries"]
-        )
-        return RecordIndex(entries, str(data["sha256"]))
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return None
-
-
 def _scan_records(path: Path) -> RecordIndex:
+    entries = []
     with closing(iter_record_slices(path)) as places:
-        entries = tuple(_index_entry(path, number, place) for number, place in enumerate(places, start=1))
+        for number, place in enumerate(places, start=1):
+            where = f"{path}: record {number:,} (at byte {place[0]:,})"
+            top = Field(json_in(part_of(path, *place), where), where)
+            with faults_of_data():
+                fields = fields_of(top, REQUIRED, "record of LongMemEval")
+                name, kind = fields["question_id"].text(), fields["question_type"].text()
+            if kind not in TYPES:
+                known = f"{did_you_mean(kind, TYPES)} Known are {', '.join(TYPES)}"
+                raise DatasetError(f"{path}: {name}: unknown question_type {kind!r}.{known}")
+            # what else is wrong with a record costs its question alone: all others can be asked
+            try:
+                record = read_record(structs.replace(top, where=f"{path}: {name}"))
+                entries.append(RecordIndexEntry(name, kind, *place, notes=record.notes))
+            except DefinitionError as error:
+                entries.append(RecordIndexEntry(name, kind, *place, fault=str(error)))
     if not entries:
         raise DatasetError(f"{path}: holds no record: expected a JSON list of objects")
     for name, count in Counter(entry.id for entry in entries).items():
         if count > 1:
             raise DatasetError(f"{path}: {count} records have the question_id {name!r}. Rename all but one")
-    return RecordIndex(entries, sha256_of(path) if path.stat().st_size <= CHEAP else "")
+    return RecordIndex(tuple(entries), sha256_of(path) if path.stat().st_size <= CHEAP else "")
 
 
-def _file_state(path: Path) -> os.stat_result:
-    """Return what the system says of a file; DatasetError, with the way out, for one that cannot be opened."""
-    try:
-        with path.open("rb") as file:
-            return os.fstat(file.fileno())
-    except IsADirectoryError as error:
-        raise DatasetError(f"{path}: is a folder. Name one of its files, such as longmemeval_s_cleaned.json") from error
-    except OSError as error:
-        cure = "download it, or make questions with ltm data longmemeval-generate"
-        raise DatasetError(f"{path}: cannot be read: {error.strerror}. LongMemEval is not shipped: {cure}") from error
+def iter_list_items(path: Path, what: str) -> Iterator[tuple[str, bytes]]:
+    """Yield place and content of each object or list in the JSON list of a file; `what`: what errors call one."""
+    with closing(iter_record_slices(path)) as places:
+        for number, (start, end) in enumerate(places, start=1):
+            where = f"{path}: {what} {number:,}"
+            check_size(end - start, where)
+            yield where, part_of(path, start, end)
 
 
 def part_of(path: Path, start: int, end: int) -> bytes:
@@ -327,23 +328,6 @@ def part_of(path: Path, start: int, end: int) -> bytes:
             return file.read(end - start)
     except OSError as error:
         raise DatasetError(f"{path}: cannot be read: {error.strerror}") from error
-
-
-def _index_entry(path: Path, number: int, place: tuple[int, int]) -> RecordIndexEntry:
-    """Return the entry of the record of a number, from 1, that stands at a place."""
-    where = f"{path}: record {number:,} (at byte {place[0]:,})"
-    top = Field(json_in(part_of(path, *place), where), where)
-    with faults_of_data():
-        fields = fields_of(top, REQUIRED, "record of LongMemEval")
-        name, kind = fields["question_id"].text(), fields["question_type"].text()
-    if kind not in TYPES:
-        known = f"{did_you_mean(kind, TYPES)} Known are {', '.join(TYPES)}"
-        raise DatasetError(f"{path}: {name}: unknown question_type {kind!r}.{known}")
-    try:
-        record = read_record(structs.replace(top, where=f"{path}: {name}"))
-        return RecordIndexEntry(name, kind, *place, notes=record.notes)
-    except DefinitionError as error:
-        return RecordIndexEntry(name, kind, *place, fault=str(error))
 
 
 def sha256_of(path: Path) -> str:
