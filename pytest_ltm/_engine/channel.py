@@ -59,7 +59,9 @@ class Channel:
         heard: Callable[[Exchange], object] = lambda _: None,
     ) -> None:
         self.port, self.clock, self.journal = port, clock, journal
-        self.record = ConversationRecord(transcript=Transcript(count), reading=reading)
+        self.transcript = Transcript(count)
+        """What was said."""
+        self.record = ConversationRecord(transcript=self.transcript, reading=reading)
         self.texts = ToldTexts()
         """Of the history, for their ids to stand in the place of texts that the agent says it retrieved."""
         self._counter, self._heard = counter, heard
@@ -67,16 +69,6 @@ class Channel:
         self._due: list[_Due] = []
         journal.observers += [self.record.add, *observers]
         port.open(self.transcript)
-
-    @property
-    def transcript(self) -> Transcript:
-        """What was said."""
-        return self.record.transcript
-
-    @property
-    def faults(self) -> int:
-        """Faults since the last reply."""
-        return self.record.faults_in_a_row
 
     @property
     def capabilities(self) -> Capabilities:
@@ -92,11 +84,6 @@ class Channel:
     def prompts(self) -> bool:
         """Whether the agent is a control that is told what full marks ask for."""
         return "Prompted" in self.capabilities
-
-    @property
-    def max_message_tokens(self) -> int:
-        """How long one message may be."""
-        return self.port.max_message_tokens
 
     def ask(
         self,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
-from pytest_ltm._engine.lane import Body, CreditedQuestion, Ending, Lane, Watching, values_told
+from pytest_ltm._engine.lane import CreditedQuestion, Ending, GreenBody, Lane, Watching
 from pytest_ltm._engine.port import MAX_CONSECUTIVE_FAULTS
 from pytest_ltm._journal import events
 from pytest_ltm._journal.result import KeptVerdict, ended_early
@@ -187,7 +187,14 @@ class FillerSender:
     def send_filler(self, tokens: int, *, answered: bool) -> Exchange:
         """Send filler of about this many tokens; `answered`: a watcher counts replies, so telling will not do."""
         before = self._channel.transcript.counted_tokens
-        filler = self._made(tokens)
+        try:
+            # Also where one is recorded: the filler's next exchange must be the one after it.
+            filler: object = self._filler.make(tokens, self._channel.port.max_message_tokens)
+        except Exception as error:  # a filler may come from the user
+            raise ConversationOver(f"the filler failed with {describe_error(error)}") from error
+        if not isinstance(filler, FillerExchange):
+            why = f"make() returns a FillerExchange, not {filler!r}"
+            raise ConversationOver(f"the filler failed with FillerError: {why}")
         filler = self._channel.recorded_filler() or filler
         if self._channel.can_tell and not answered:
             exchange = self._channel.tell(filler)
@@ -204,7 +211,7 @@ class FillerSender:
             return (past.pictured,)
         if self._channel.can_tell:
             return (past.message,)
-        return split_by_tokens(past.asked, self._channel.max_message_tokens, self._count)
+        return split_by_tokens(past.asked, self._channel.port.max_message_tokens, self._count)
 
     def tell(self, number: int, message: str) -> Exchange:
         """Tell one exchange of the history by one of its messages; a history must have no holes: then it is over."""
@@ -228,15 +235,6 @@ class FillerSender:
         """Return whether an exchange is sent with its photos: images cannot be told, only sent."""
         return bool(past.images) and "AcceptsImages" in self._channel.capabilities
 
-    def _made(self, tokens: int) -> FillerExchange:
-        try:
-            filler: object = self._filler.make(tokens, self._channel.max_message_tokens)
-        except Exception as error:  # a filler may come from the user
-            raise ConversationOver(f"the filler failed with {describe_error(error)}") from error
-        if isinstance(filler, FillerExchange):
-            return filler
-        raise ConversationOver(f"the filler failed with FillerError: make() returns a FillerExchange, not {filler!r}")
-
 
 class Conversation:
     """One dialogue with one agent, in which every example of the plan is played.
@@ -248,7 +246,7 @@ class Conversation:
     def __init__(
         self,
         plan: Plan,
-        bodies: Sequence[Body],
+        bodies: Sequence[GreenBody],
         script: ConversationScript,
         channel: Channel,
         *,
@@ -274,15 +272,22 @@ class Conversation:
     @property
     def has_counting_watcher(self) -> bool:
         """Whether a watcher counts replies and has not spoken yet."""
-        return bool(self._watched) and any(lane.counting_watchers for lane in self._watched.values())
+        return bool(self._watched) and any(lane.has_counting_watcher for lane in self._watched.values())
 
     def step(self) -> None:
         """Carry out one decision; after the last, `finished` is true. DiskFault: nothing can be kept any more."""
         try:
-            if self.gone is not None:
-                self._stop(self.gone)
-            else:
+            if self.gone is None:
                 self._act(self.script.next(self))
+                return
+            if self.channel.port.replaying:  # the record is not changed
+                self.channel.journal.over = self.channel.journal.over or ConversationOver(self.gone)
+            for lane in (lane for lane in self.lanes if not lane.ended):
+                if lane.start is not None:
+                    lane.body.unwind_body()
+                self._end(lane, Ending(unreached=self.gone))
+            self.channel.journal.note(events.End(reason=self.gone))
+            self.finished = True
         except DiskFault:
             raise
         except ConversationOver as over:
@@ -375,17 +380,6 @@ class Conversation:
         except ValueError as error:
             raise Divergence(f"the journal holds an impossible jump: {error}") from error
 
-    def _stop(self, reason: str) -> None:
-        if self.channel.port.replaying:  # the record is not changed
-            self.channel.journal.over = self.channel.journal.over or ConversationOver(reason)
-        for lane in self.lanes:
-            if not lane.ended:
-                if lane.start is not None:
-                    lane.body.unwind_body()
-                self._end(lane, Ending(unreached=reason))
-        self.channel.journal.note(events.End(reason=reason))
-        self.finished = True
-
     # --- one example speaks until it waits or ends
 
     def _speak(self, lane: Lane, request: Request | None) -> None:
@@ -448,34 +442,29 @@ class Conversation:
             return None
         if request.user and "SeparatesUsers" not in self.channel.capabilities:
             raise Unmeasured(NO_USERS, cause="requires")
+        asked = request if isinstance(request, Ask) else None
         needles: tuple[int, ...] = ()
-        kind: Kind = "say"
-        answer: str | None = ""
-        alone = False
         images: Sequence[str] = ()
-        if isinstance(request, Ask):
-            needles, kind = lane.needles(request.about, self.pastime.told), "ask"
-            answer = request.answer
-            apart = self.plan.questions == "alone" if request.alone is None else request.alone
+        alone = False
+        if asked is not None:
+            needles = lane.needles(asked.about, self.pastime.told)
+            apart = self.plan.questions == "alone" if asked.alone is None else asked.alone
             alone = apart and self.channel.capabilities.asked_alone
-            images = request.images if "AcceptsImages" in self.channel.capabilities else ()
+            images = asked.images if "AcceptsImages" in self.channel.capabilities else ()
+        answer = "" if asked is None else asked.answer
         lane.unprompted = lane.unprompted or (answer is None and self.channel.prompts)
+        # Before anything is sent: a body that says something else than its record is over without a word.
         self.script.check(lane, request)
         try:
             exchange = self.channel.ask(
-                lane.example.key, kind, request.text, needles, images=images, answer=answer, user=request.user,
-                alone=alone, withdrawn=lane.withdrawn_values(request),
+                lane.example.key, "say" if asked is None else "ask", request.text, needles, images=images,
+                answer=answer, user=request.user, alone=alone, withdrawn=lane.withdrawn_values(request),
             )  # fmt: skip
         except AgentFault as fault:
             self._note(fault)
             raise
-        lane.own.append(exchange)
-        if told := values_told(request, exchange.reply):
-            lane.told[exchange.number] = told
-            if isinstance(request, Ask):
-                for about, chosen in told.items():
-                    lane.unchosen[about] = tuple(one for one in request.tells[about] if one != chosen)
-        if kind == "ask":
+        lane.note_exchange(request, exchange)
+        if asked is not None:
             lane.questions.append(CreditedQuestion(exchange.number, needles, answer or ""))
         self._heard(exchange)
         return exchange.reply
@@ -524,8 +513,9 @@ class Conversation:
             self._heard(exchange)
 
     def _note(self, fault: AgentFault) -> None:
-        if fault.fatal or self.channel.faults >= MAX_CONSECUTIVE_FAULTS:
-            times = f"{self.channel.faults} faults in a row, the last: " if self.channel.faults > 1 else ""
+        faults = self.channel.record.faults_in_a_row
+        if fault.fatal or faults >= MAX_CONSECUTIVE_FAULTS:
+            times = f"{faults} faults in a row, the last: " if faults > 1 else ""
             self.give_up(f"the agent is gone ({times}{fault})")
 
     def _heard(self, exchange: Exchange) -> None:
@@ -559,7 +549,7 @@ class Conversation:
         if self.channel.journal.over is not None:  # a body that asked a judge hit it first, and ended
             raise self.channel.journal.over
         broken = lane.broken or lane.body.error
-        if broken is None and lane.counting_watchers:
+        if broken is None and lane.has_counting_watcher:
             return
         self._release(lane)
         if not lane.ended and (broken is not None or all(w.verdict is not None for w in lane.watching)):

@@ -327,7 +327,10 @@ class LivePort:
 
         def ask() -> tuple[Reply, float, tuple[str, ...] | None, tuple[str, ...], tuple[MemoryOperation, ...]]:
             line, self._used = self.line, True
-            self._settle(line)
+            if "Settles" in self.capabilities and self._said:  # its own seconds: they are not the reply's
+                began = self._watch()
+                line.settle()
+                self._timings.write(SettleTime(exchange=self._exchange, seconds=round(self._watch() - began, 6)))
             began = self._watch()
             line.announce(message.by)
             if prompts:
@@ -404,7 +407,18 @@ class LivePort:
 
     def new_session(self) -> str | None:
         """Let the agent go, saved; the next message goes to another. One that has heard nothing stays as it is."""
-        return self._calling("", self._renew)
+
+        def renew() -> str | None:
+            if self._line is None or not self._used or not self._said.remembered:
+                return None
+            saves, last = self.capabilities.saves, self._said.remembered[-1].number
+            if saves and not self._checkpoints.has_state(last):
+                self._checkpoints.keep_state(last, self._line.save())
+            self._behind, self._used = saves and "KeepsUsers" not in self.capabilities, False
+            notice, self._line = self._line.close(), None
+            return notice
+
+        return self._calling("", renew)
 
     def note_retry(self, attempt: int, waited: float, error: BaseException) -> None:
         """Note an attempt that is followed by another, in the timings: the exchange counts once."""
@@ -458,16 +472,6 @@ class LivePort:
                 self._checkpoints.keep_state(remembered[-1].number, self.line.save())
         self._behind = self._strayed = True
 
-    def _renew(self) -> str | None:
-        if self._line is None or not self._used or not self._said.remembered:
-            return None
-        saves, last = self.capabilities.saves, self._said.remembered[-1].number
-        if saves and not self._checkpoints.has_state(last):
-            self._checkpoints.keep_state(last, self._line.save())
-        self._behind, self._used = saves and "KeepsUsers" not in self.capabilities, False
-        notice, self._line = self._line.close(), None
-        return notice
-
     def _load(self) -> None:
         remembered, held, tells = self._said.remembered, self._checkpoints, "AcceptsHistory" in self.capabilities
         if not remembered:
@@ -512,12 +516,6 @@ class LivePort:
 
     def _traced(self, *, patient: bool = False) -> tuple[MemoryOperation, ...]:
         return () if self._traces is None else self._traces.operations(self._exchange, patient=patient)
-
-    def _settle(self, line: AgentLine) -> None:
-        if "Settles" in self.capabilities and self._said:
-            began = self._watch()
-            line.settle()
-            self._timings.write(SettleTime(exchange=self._exchange, seconds=round(self._watch() - began, 6)))
 
     # --- its replies and what they cost
 

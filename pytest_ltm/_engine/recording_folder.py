@@ -7,7 +7,7 @@ that it may be asked again. What is cut off goes to `timings.jsonl` first: a kil
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -22,6 +22,7 @@ from pytest_ltm._storage.errors import DefinitionError, LtmError
 from pytest_ltm._storage.schema import show_value
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from pytest_ltm._engine.port import Checkpoints
@@ -146,27 +147,26 @@ def agent_differences(recording: Recording, agent: AgentRecord) -> list[str]:
     """Return a sentence for each difference between the recorded agent and this one."""
     same = recording.header.agent_fingerprint == agent.fingerprint
     texts = []
-    for name in (
-        ("capabilities", "max_message_tokens")
-        if same
-        else ("spec", "configuration", "capabilities", "max_message_tokens")
-    ):
+    # An equal fingerprint says that spec and configuration, which come first, are the same: records hide secrets.
+    for name in events.AgentFacts.__struct_fields__[2 if same else 0 :]:
         then, now = getattr(recording.header.agent, name, None), getattr(agent.facts, name)
         if isinstance(then, dict) and isinstance(now, dict):
-            texts += [
-                f"The agent's configuration, {key}: was {show_value(then.get(key))} and is {show_value(now.get(key))}."
-                for key in {**then, **now}
-                if then.get(key) != now.get(key)
-            ]
-        elif then != now:
-            texts.append(f"The agent's {name} was {_show_setting(then)} and is {_show_setting(now)}.")
+            texts += value_changes(then, now, "The agent's configuration, {}:")
+        else:
+            held, today = ({name: list(one) if isinstance(one, tuple) else one} for one in (then, now))
+            texts += value_changes(held, today, "The agent's {}")
     if not same and not texts:
         texts.append("The agent's configuration differs in a value that is not shown because it may be secret.")
     return texts
 
 
-def _show_setting(value: object) -> str:
-    return show_value(list(value) if isinstance(value, tuple) else value)
+def value_changes(then: Mapping[str, Any], now: Mapping[str, Any], subject: str = "{}") -> list[str]:
+    """Return a sentence for each value that is another one now; `subject`: what it calls a name."""
+    return [
+        f"{subject.format(name)} was {show_value(then.get(name))} and is {show_value(now.get(name))}."
+        for name in {**then, **now}
+        if then.get(name) != now.get(name)
+    ]
 
 
 def cannot_go_on(recording: Recording, checkpoints: Checkpoints) -> str:

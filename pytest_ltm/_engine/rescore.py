@@ -205,8 +205,12 @@ class RecordScript(ConversationScript):
         self._lanes = self._lanes or {lane.example.key: lane for lane in talk.lanes}
         action: Action | None = None
         match self._playback.next:
+            case None if self._playback.record.complete:
+                lanes = (lane for lane in talk.lanes if not lane.ended)
+                over = all(lane.body_ended and lane.example.key not in talk.kept for lane in lanes)
+                action = Finish() if over else GiveUp("its end is not recorded")
             case None:
-                action = self._end_of_record(talk)
+                action = GiveUp(self._why_over())
             case events.Begin(example=name):
                 self._playback.skip()
                 lane = self._lanes.get(name)
@@ -241,8 +245,7 @@ class RecordScript(ConversationScript):
                     break
         record = self._playback.record
         if event is None and not record.complete:
-            self.cut_short = not record.ended_early
-            raise ConversationOver(record.ended_early or CUT_SHORT)
+            raise ConversationOver(self._why_over())
         if isinstance(event, events.End) and record.ended_early:
             raise ConversationOver(record.ended_early)
 
@@ -315,38 +318,27 @@ class RecordScript(ConversationScript):
         return part
 
     def _end(self, talk: Conversation, example: str) -> Action | None:
-        lane = self._lanes.get(example)
-        if lane is not None and self._was_reached(lane) and (action := self._resumed(example)):
-            return action  # what it did after its wait left no trace but its end
+        lane, record = self._lanes.get(example), self._playback.record
+        early, verdict = record.ended_early, record.example(example).verdict
+        reason = None if verdict is None else verdict.reason
+        # What it did after its wait left no trace but its end; one that was not reached did nothing.
+        if lane is not None and not (early and reason == early) and (action := self._resumed(example)):
+            return action
         self._playback.skip()
         if lane is None or lane.ended:
             return None
         if example in talk.kept:
             return Close(lane.index, self._kept_ending(example))
-        if lane.start is None and self._was_unplayable(talk, lane):
+        why = "" if lane.start is not None else lane.unplayable(talk.counter, talk.channel.capabilities)
+        if why and (not early or reason == why):
             return Start(lane.index)
-        early = self._playback.record.ended_early
         return GiveUp(early) if early and not lane.body_ended else None
 
-    def _was_reached(self, lane: Lane) -> bool:
-        reason = self._playback.record.ended_early
-        return not reason or self._recorded_reason(lane) != reason
-
-    def _was_unplayable(self, talk: Conversation, lane: Lane) -> bool:
-        why = lane.unplayable(talk.counter, talk.channel.capabilities)
-        return bool(why) and (not self._playback.record.ended_early or self._recorded_reason(lane) == why)
-
-    def _recorded_reason(self, lane: Lane) -> str | None:
-        verdict = self._playback.record.example(lane.example.key).verdict
-        return None if verdict is None else verdict.reason
-
-    def _end_of_record(self, talk: Conversation) -> Finish | GiveUp:
-        record = self._playback.record
-        if record.complete:
-            every = all(lane.ended or (lane.body_ended and lane.example.key not in talk.kept) for lane in talk.lanes)
-            return Finish() if every else GiveUp("its end is not recorded")
-        self.cut_short = not record.ended_early
-        return GiveUp(record.ended_early or CUT_SHORT)
+    def _why_over(self) -> str:
+        """Return why nothing follows in the record, which may just have been cut short."""
+        early = self._playback.record.ended_early
+        self.cut_short = not early
+        return early or CUT_SHORT
 
 
 def _repeat_send(event: events.MessageSent) -> Send:
@@ -354,7 +346,4 @@ def _repeat_send(event: events.MessageSent) -> Send:
 
 
 def _shorten_repr(text: str) -> str:
-    return repr(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")
-
-
-_LONGEST = 60
+    return repr(text if len(text) <= 60 else f"{text[:60]}…")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pytest_ltm._engine.lane import CreditedQuestion, Ending, Lane
     from pytest_ltm._journal.cost import Bill
     from pytest_ltm._journal.fold import ConversationRecord
-    from pytest_ltm._journal.memory_ledger import MemoryLedger, MemoryResult
+    from pytest_ltm._journal.memory_ledger import MemoryLedger
     from pytest_ltm._model.transcript import Kind, Transcript
 
 
@@ -56,6 +56,15 @@ def scenario_result(
     questions = tuple(question_result(question, transcript) for question in lane.questions)
     measured = lane.measured_span(transcript)
     own_costs = [costs[exchange.number] for exchange in lane.own if exchange.number in costs]
+    rule = ending.verdict.rule if ending.verdict else ""
+    if rule and reading and not rule.endswith(reading):  # a recorded row that is kept names it already
+        rule = f"{rule}+{reading}"
+    remembered = None
+    if memory is not None and memory.is_known:
+        memory.hear(transcript)
+        own, right = [one.number for one in lane.own], {one.number: one.right for one in lane.questions}
+        is_lost = score is not None and score.value < 1
+        remembered = memory_result(lane.told, questions, memory, own, right, lane.unchosen, is_lost=is_lost)
     return ScenarioResult(
         scenario=lane.example.scenario,
         example=lane.example.example,
@@ -66,7 +75,7 @@ def scenario_result(
         cause=cause,
         upper=score.upper if score and score.upper > score.value else None,
         checks=score.checks if score else (),
-        rule=_named_with(ending.verdict.rule, reading) if ending.verdict else "",
+        rule=rule,
         evidence=str(ending.verdict.evidence) if ending.verdict else "",  # a reply may know more than its text
         threshold=lane.example.threshold,
         skills=lane.example.skills,
@@ -78,7 +87,7 @@ def scenario_result(
         estimated=any(exchange.number in guesses for exchange in lane.own),
         questions=questions,
         metrics=tuple(ExampleMetric(*one) for one in _metrics(lane.body.sheet.metrics, questions, outcome).items()),
-        memory=_memory(lane, questions, memory, transcript, is_lost=score is not None and score.value < 1),
+        memory=remembered,
         **place,
     )
 
@@ -89,26 +98,6 @@ def _metrics(own: Mapping[str, float], questions: Sequence[QuestionResult], outc
         return retrieval_metrics(questions)
     found = evidence_found(questions, own) if outcome == "failed" else None
     return own if found is None else {**own, "wrong_but_found": float(found)}
-
-
-def _memory(
-    lane: Lane,
-    questions: Sequence[QuestionResult],
-    ledger: MemoryLedger | None,
-    transcript: Transcript,
-    *,
-    is_lost: bool,
-) -> MemoryResult | None:
-    if ledger is None or not ledger.is_known:
-        return None
-    ledger.hear(transcript)
-    right = {one.number: one.right for one in lane.questions}
-    own = [one.number for one in lane.own]
-    return memory_result(lane.told, questions, ledger, own, right, lane.unchosen, is_lost=is_lost)
-
-
-def _named_with(rule: str, reading: str) -> str:
-    return f"{rule}+{reading}" if rule and reading and not rule.endswith(reading) else rule
 
 
 def usage_totals(record: ConversationRecord, bill: Bill) -> dict[str, Any]:
@@ -145,13 +134,9 @@ def classify_ending(ending: Ending, threshold: float) -> tuple[Outcome, Cause, s
         return "skipped", "requires", ending.unplayable
     if ending.unreached is not None:
         return "skipped", "not reached", ending.unreached
-    return "error", _error_cause(ending.error), describe_ending_error(ending.error)
-
-
-def _error_cause(error: BaseException | None) -> Cause:
-    if isinstance(error, AgentFault):
-        return "agent"
-    return "internal" if isinstance(error, LtmInternalError) else "scenario"
+    error = ending.error
+    cause: Cause = "internal" if isinstance(error, LtmInternalError) else "scenario"
+    return "error", "agent" if isinstance(error, AgentFault) else cause, describe_ending_error(error)
 
 
 def describe_ending_error(error: BaseException | None) -> str:

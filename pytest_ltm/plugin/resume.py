@@ -14,11 +14,11 @@ from pytest_ltm._journal.result import ConversationName, ConversationResult, rea
 from pytest_ltm._journal.run_file import conversations_in, read_run_file
 from pytest_ltm._results.text import one_line, pluralize, wrap_text
 from pytest_ltm._storage.errors import AgentError, LtmError
-from pytest_ltm.plugin import resume_command_line as _again
 from pytest_ltm.plugin.conversation_setup import AgentFactory, checkpoints_of
 from pytest_ltm.plugin.items import LTM_ITEM, items_by_conversation
 from pytest_ltm.plugin.options import name_option_in_errors
 from pytest_ltm.plugin.planning import plan_for
+from pytest_ltm.plugin.resume_command_line import resume_identity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -123,7 +123,8 @@ class ResumeGuard:
             self._begun = Begun.read_begun_run(self._run.folder.path)
             if not self._run.is_worker:
                 recorded = name_option_in_errors("--ltm-resume", lambda: read_run_file(self._run.folder.path))
-                self._refuse(_again.setting_differences(recorded, self._run.settings))
+                now = resume_identity(self._run.settings)
+                self._refuse(_recording.value_changes(recorded.settings, now))
                 self._refuse(self._agents())
         yield
 

@@ -413,7 +413,7 @@ def rescored_details(rescored: Rescored) -> list[str]:
 
 def move_sentence(move: Move) -> str:
     """Return what moved, from what to what, and why."""
-    place = f"{move.agent}-{move.span_label}-{move.trial} {move.scenario}/{move.example}"
+    place = f"{move.row.conversation} {move.row.id}"
     amended = " (amended by hand: the amendment counts)" if move.amended else ""
     return one_line(f"{place}: {_verdict_text(move.before)} -> {_verdict_text(move.after)}{amended}: {move.why}")
 

@@ -276,7 +276,7 @@ def test_a_recorded_fault_is_raised_again_and_nobody_is_asked() -> None:
     for _ in range(2):
         with pytest.raises(AgentFault, match="failed"):
             second.say("fail")
-    assert second.channel.faults == 2
+    assert second.channel.record.faults_in_a_row == 2
     assert second.made == []
 
 
