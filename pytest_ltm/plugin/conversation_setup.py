@@ -369,6 +369,17 @@ def checkpoints_of(folder: Path) -> Checkpoints:
     return Checkpoints(folder / _recording.CHECKPOINTS)
 
 
+def read_resumable(folder: Path) -> tuple[_recording.Recording | None, str]:
+    """Return what can be read of a conversation's journal, and why no agent could resume it, or ""."""
+    recording = None
+    try:
+        recording = _recording.read_recording(folder / _recording.JOURNAL)
+        stuck = "" if recording is None else _recording.cannot_go_on(recording, checkpoints_of(folder))
+    except LtmError as error:
+        stuck = str(error)
+    return recording, stuck
+
+
 def write_plan(folder: Path, plan: Plan) -> None:
     """Write a plan, and its definitions so that they can be played."""
     data = plan.to_json()

@@ -61,15 +61,6 @@ def _known_price(
     return KnownPrice(tariff=_cost.Tariff(price=listed), source=source, untold=listed is None)
 
 
-def _agent_price(source: AgentSource, given: _cost.Price | None) -> KnownPrice:
-    from pytest_ltm.agents._profile import is_free, spec_within
-
-    spec = spec_within(source)
-    free, reports = is_free(spec), _declared_reports(source)
-    untold = not free and "cost_usd" not in (reports or ())
-    return _known_price(given, spec, free=free, untold=untold, unmetered=not free and reports == frozenset())
-
-
 def _declared_reports(source: AgentSource) -> frozenset[str] | None:
     """Return what an agent is declared to report of usage and cost; None where nobody knows."""
     given: Any = source.given
@@ -93,8 +84,17 @@ class RunCosts:
     def __init__(
         self, settings: RunSettings, sources: Mapping[str, AgentSource], folder: Path, *, spends: bool
     ) -> None:
+        from pytest_ltm.agents._profile import is_free, spec_within
+
         self._prices, self._limits, self._folder = settings.prices, settings.limits, folder
-        self.agents = {label: _agent_price(one, self._prices.price_for(label)) for label, one in sources.items()}
+        self.agents: dict[str, KnownPrice] = {}
+        for label, source in sources.items():
+            spec, reports = spec_within(source), _declared_reports(source)
+            free = is_free(spec)
+            self.agents[label] = _known_price(
+                self._prices.price_for(label), spec, free=free,
+                untold=not free and "cost_usd" not in (reports or ()), unmetered=not free and reports == frozenset(),
+            )  # fmt: skip
         self.judge = _known_price(
             self._prices.price_for(_cost.JUDGE), settings.judge, free=settings.judge in FREE_JUDGES
         )

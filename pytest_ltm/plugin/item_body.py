@@ -138,27 +138,23 @@ class ItemBody(GreenBody):
         self._patches(begin=True)
         self._around.enter_wrappers()
         with self._around.active():
-            return self._begin()
-
-    def _begin(self) -> Request | None:
-        stretch = self._stretch = ItemContext(self.item)
-        internals.prepare_fixtures(self.item, self._pool)
-        with stretch.fixtures():
-            self._setup = internals.run_phase(self.item, "setup")
-        if self.item.config.getoption("setupshow", False):
-            internals.show_item(self.item)
-        if not self._setup.passed:
-            setup = self._setup
-            if setup.failed:
-                crash = getattr(setup.longrepr, "reprcrash", None)
-                missing = getattr(setup.longrepr, "errorstring", "").partition("\n")[0]  # "fixture 'x' not found"
-                self.error = SetupFailed(crash.message if crash is not None else missing or str(setup.longrepr))
-            else:
-                said = setup.longrepr[2] if isinstance(setup.longrepr, tuple) else getattr(setup, "wasxfail", "")
-                self.error = pytest.skip.Exception(said.removeprefix("Skipped: ").removeprefix("reason: "))
-            return None
-        stretch.begin_call()
-        return super().begin()
+            stretch = self._stretch = ItemContext(self.item)
+            internals.prepare_fixtures(self.item, self._pool)
+            with stretch.fixtures():
+                setup = self._setup = internals.run_phase(self.item, "setup")
+            if self.item.config.getoption("setupshow", False):
+                internals.show_item(self.item)
+            if setup.passed:
+                stretch.begin_call()
+                return super().begin()
+        if setup.failed:
+            crash = getattr(setup.longrepr, "reprcrash", None)
+            missing = getattr(setup.longrepr, "errorstring", "").partition("\n")[0]  # "fixture 'x' not found"
+            self.error = SetupFailed(crash.message if crash is not None else missing or str(setup.longrepr))
+        else:
+            said = setup.longrepr[2] if isinstance(setup.longrepr, tuple) else getattr(setup, "wasxfail", "")
+            self.error = pytest.skip.Exception(said.removeprefix("Skipped: ").removeprefix("reason: "))
+        return None
 
     def play(self) -> object:
         """Run the test function, or whatever the item runs; ScenarioError for a coroutine that nobody awaits."""
@@ -308,14 +304,11 @@ class ItemBody(GreenBody):
         if not isinstance(ending.verdict, Score):
             kind = UNDECIDED if result.cause == UNDECIDED else "unscored"
             return pytest.skip.Exception(f"{kind}: {result.reason}", _use_item_location=True)
-        if result.outcome == "passed" or self._gated:
+        # The gate decides, not the score; an expected failure stays one.
+        gated = self.item.config.stash[RUN].gated and not any(self.item.iter_markers("xfail"))
+        if result.outcome == "passed" or gated:
             return None
         return self.assertion or BelowThreshold(self.failure_text, pytrace=False)
-
-    @property
-    def _gated(self) -> bool:
-        """Whether the gate decides, not the score; an expected failure stays one."""
-        return self.item.config.stash[RUN].gated and not any(self.item.iter_markers("xfail"))
 
     def let_go(self) -> None:
         """Let the fixtures that it shares with others be torn down."""

@@ -37,22 +37,19 @@ class LiveServer:
             # its stderr would run into the dots; Ctrl-C is for the run, which ends it
             pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
             self._process = subprocess.Popen(command, **pipes, start_new_session=True)  # noqa: S603 - our own command
-            reply = self._first_line(self._process)
+            stdout, chunks = self._process.stdout, list[bytes]()
+            reader = Thread(target=lambda: chunks.append(stdout.readline() if stdout else b""), daemon=True)
+            reader.start()
+            reader.join(self.PATIENCE)
+            if not chunks:  # reading ends with the process
+                self._process.kill()
+                reader.join()
+            reply = chunks[0]
         link = reply.decode("utf-8", "replace").strip()
         text = f"ltm: live at {link}" if link.startswith("http") else f"ltm: no live view: {link or 'it did not start'}"
         reporter: Any = session.config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None:
             reporter.write_line(text)
-
-    def _first_line(self, process: subprocess.Popen[bytes]) -> bytes:
-        chunks: list[bytes] = []
-        reader = Thread(target=lambda: chunks.append(process.stdout.readline() if process.stdout else b""), daemon=True)
-        reader.start()
-        reader.join(self.PATIENCE)
-        if not chunks:
-            process.kill()
-            reader.join()
-        return chunks[0]
 
     def pytest_unconfigure(self) -> None:
         """Tell the server that the run is over, and wait until it has told its pages."""

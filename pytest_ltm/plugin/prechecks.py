@@ -157,7 +157,14 @@ class Probe:
     ) -> None:
         """Say about how long the agent's conversations take if each reply takes as long as those of the probe did."""
         terminal = self._run.config.pluginmanager.get_plugin("terminalreporter")
-        messages = sum(_expected_messages(known, source, self._settings, definitions) for known in own)
+        spans, profile = self._settings.spans, profile_of(source)
+        steps = {name: sum(isinstance(step, (Say, Ask)) for step in one.steps) for name, one in definitions.items()}
+        messages = 0
+        for known in own:  # the opening, what its examples say, and filler that must be answered
+            messages += 1 + sum(steps.get(one.scenario, _MESSAGES) for one in known)
+            if spans[known[0].place.span] is not None and "AcceptsHistory" not in profile.capabilities:
+                filler = expected_tokens(known, spans) - 2 * OWN_TOKENS * len(known)
+                messages += math.ceil(max(0, filler) / profile.max_message_tokens)
         at_once = min(max(1, self._run.of_agent.get(own[0][0].place.agent, 1)), len(own))
         seconds = messages * each / at_once
         if terminal is None or seconds < NOTABLE:
@@ -189,19 +196,6 @@ class Probe:
             if any(one.scenario not in definitions for one in known):
                 definitions |= {one.scenario: one.definition for one in plan_for(known, self._settings).plan.examples}
         return {scenario: one for scenario, one in definitions.items() if one is not None}
-
-
-def _expected_messages(
-    known: Sequence[LtmItem], source: AgentSource, settings: RunSettings, definitions: Mapping[str, Definition]
-) -> int:
-    """Return about how many messages an agent replies to in a conversation."""
-    steps = {scenario: sum(isinstance(step, (Say, Ask)) for step in one.steps) for scenario, one in definitions.items()}
-    messages = 1 + sum(steps.get(one.scenario, _MESSAGES) for one in known)
-    profile = profile_of(source)
-    if settings.spans[known[0].place.span] is None or "AcceptsHistory" in profile.capabilities:
-        return messages
-    filler = expected_tokens(known, settings.spans) - 2 * OWN_TOKENS * len(known)
-    return messages + math.ceil(max(0, filler) / profile.max_message_tokens)
 
 
 # Says texts in a new conversation, which has that number, and returns the replies; None of a stateless agent.
@@ -239,9 +233,14 @@ class _ProbeConversation:
         if self._source.at is not None:  # it leaves files there
             folder.mkdir(exist_ok=True)
         supply = AgentFactory(self._source, settings, folder, label=self._label, trial=place.trial)
+
+        def calling(_by: str, call: Callable[[], T]) -> T:
+            with capture_unattributed(run.config):
+                return call()
+
         live = LivePort(
             supply.make, self._counter, self._clock, Timings(),
-            calling=self._calling, tariff=self._tariff,
+            calling=calling, tariff=self._tariff,
             account=run.costs.account(f"{PROBE_FILE} {self._label}", agent=self._label),
         )  # fmt: skip
         try:
@@ -251,10 +250,6 @@ class _ProbeConversation:
             live.close()
             with suppress(OSError):  # it left none
                 folder.rmdir()
-
-    def _calling(self, _by: str, call: Callable[[], T], /) -> T:
-        with capture_unattributed(self._run.config):
-            return call()
 
     @contextmanager
     def shown(self) -> Iterator[None]:

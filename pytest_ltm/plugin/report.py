@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 
     from pytest_ltm._journal.result import ConversationName, ConversationResult
     from pytest_ltm._results.run_loading import ResultsInFolder
-    from pytest_ltm.plugin.gate import Gate
     from pytest_ltm.plugin.session import LtmRun
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import shutil
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -48,10 +49,7 @@ if TYPE_CHECKING:
     from pytest_ltm._engine.conversation import Conversation
     from pytest_ltm._engine.factory import ConversationFactory
     from pytest_ltm._engine.lane import Ending, Lane
-    from pytest_ltm._journal.result import ConversationResult, RunResult, ScenarioResult
-    from pytest_ltm._model.agent import Reply
     from pytest_ltm._model.judge import Inquiry
-    from pytest_ltm._model.plan import Plan
     from pytest_ltm._model.simulated_user import UserQuestion
     from pytest_ltm.judges._connection import JudgeConnection
     from pytest_ltm.plugin.item_body import ItemBody
@@ -102,8 +100,8 @@ class Rescoring:
         """Check each plan once it is known which examples are selected."""
         yield
         if self._run.plays:
-            groups = items_by_conversation(item.stash[LTM_ITEM] for item in items).values()
-            self._refuse([problem for group in groups for problem in self._problems(group)])
+            groups = items_by_conversation(item.stash[LTM_ITEM] for item in items)
+            self._refuse([problem for name, group in groups.items() for problem in self._problems(name, group)])
 
     def compare(self, result: RunResult) -> _changes.Rescored:
         """Return what moved; `result`: the run's result, amended."""
@@ -112,10 +110,11 @@ class Rescoring:
         before = [row for path in journals for row in _changes.recorded_rows(path.parent)]
         kept = {f"{held.name} {one.example}": one.why for held in result.conversations for one in held.kept}
         folders = self._source, self._run.folder.path
-        plans: dict[ConversationName, tuple[Plan, ...]] = {}
-        for name in {row.conversation for row in after}:
-            held = (_plan_in(folder / name.folder / JOURNAL) for folder in folders)
-            plans[name] = tuple(plan for plan in held if plan is not None)
+        plans: dict[ConversationName, list[Plan]] = {row.conversation: [] for row in after}
+        for name, folder in itertools.product(plans, folders):
+            with contextlib.suppress(LtmError):  # one that cannot be read explains nothing
+                plan = recorded_plan(folder / name.folder / JOURNAL)
+                plans[name] += [plan] if plan is not None else []
         came_to = _changes.compare_scorings(self._source.name, before, after, plans=plans, kept=kept)
         self.came_to = structs.replace(came_to, definitions=self._made_anew)
         return self.came_to
@@ -134,23 +133,23 @@ class Rescoring:
             for line in wrap_text(later, width, "  "):
                 terminalreporter.write_line(line, yellow=True)
 
-    def _problems(self, group: list[LtmItem]) -> list[str]:
-        folder = self._source / group[0].conversation.folder
+    def _problems(self, name: ConversationName, group: list[LtmItem]) -> Iterator[str]:
+        """Yield why a conversation cannot be scored again; note which definitions are generated differently now."""
         try:
-            recorded = recorded_plan(folder / JOURNAL)
+            recorded = recorded_plan(self._source / name.folder / JOURNAL)
         except LtmError as error:
-            return [f"{folder.name}: {error}"]
+            yield f"{name.folder}: {error}"
+            return
         if recorded is None:
-            return []
-        texts = _changes.plan_differences(recorded, plan_for(group, self._run.settings).plan)
-        if not texts:
-            then = {one.key: compared_definition(one.definition) for one in recorded.examples}
-            self._made_anew |= {
-                f"{group[0].conversation} {key}": made if isinstance(made, str) else "it is generated differently now"
-                for key, made in regenerate_definitions(group, self._run.settings).items()
-                if made != then[key]
-            }
-        return [f"{folder.name}: {' '.join(texts)}"] if texts else []
+            return
+        if texts := _changes.plan_differences(recorded, plan_for(group, self._run.settings).plan):
+            yield f"{name.folder}: {' '.join(texts)}"
+            return
+        then = {one.key: compared_definition(one.definition) for one in recorded.examples}
+        for key, made in regenerate_definitions(group, self._run.settings).items():
+            if made != then[key]:
+                why = made if isinstance(made, str) else "it is generated differently now"
+                self._made_anew[f"{name} {key}"] = why
 
     def _refuse(self, problems: list[str]) -> None:
         if problems:
@@ -162,13 +161,6 @@ class Rescoring:
                 + "\n  ".join(problems)
                 + "\nWhat may change is how it is scored: evaluators, --ltm-scoring, --ltm-judge"
             )
-
-
-def _plan_in(path: Path) -> Plan | None:
-    try:
-        return recorded_plan(path)
-    except LtmError:
-        return None
 
 
 # --- Scoring a recorded conversation again: what it was made from, its folder, its judge, what becomes of its examples.
@@ -240,8 +232,11 @@ class RescoredConversation(_setup.ConversationMode):
             return asked
         from pytest_ltm.judges._connection import JudgeConnection
 
+        def refuse(_inquiry: Inquiry) -> Reply:
+            raise JudgeError("the recorded judge was not asked this. Name a judge: --ltm-judge=SPEC", cause="requires")
+
         return JudgeConnection(
-            _no_recorded_judgement, configuration=None, cache=None, journal=opened.journal, timings=opened.timings,
+            refuse, configuration=None, cache=None, journal=opened.journal, timings=opened.timings,
             trial=str(given.place.trial), votes=self._plan.judge_votes, recalled=self._recalled,
             checks=_setup.hidden_checks(given, known), asks_anew=False,
         )  # fmt: skip
@@ -300,7 +295,3 @@ class RescoredConversation(_setup.ConversationMode):
         if example in self._rows:
             return _changes.ending_of(self._rows[example])
         return _changes.ending_told(self._playback.record.example(example).verdict)
-
-
-def _no_recorded_judgement(_inquiry: Inquiry) -> Reply:
-    raise JudgeError("the recorded judge was not asked this. Name a judge: --ltm-judge=SPEC", cause="requires")

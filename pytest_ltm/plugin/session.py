@@ -206,8 +206,8 @@ class LtmRun:
         """Of the conversations that this process has begun."""
         self._at_once: ConcurrentRunner | None = None
         """Plays what is not played alone, where several conversations are played at once."""
-        self._to_come: list[ConversationName] = []
-        """Those that have not begun there; a worker knows those that it was handed."""
+        self.to_come: list[ConversationName] = []
+        """Those that have not begun there, in their order; a worker knows those that it was handed."""
         self.most_at_once, self.of_agent = self._limits()
         """How many conversations of an agent may be played at once, by label; 0: it is played alone."""
         self._asked_for: tuple[pytest.Item, pytest.Item | None] | None = None
@@ -249,8 +249,7 @@ class LtmRun:
         except pytest.UsageError:
             items.clear()
             raise
-        if dropped := set(items) - set(kept):
-            config.hook.pytest_deselected(items=[item for item in items if item in dropped])
+        _collection.deselect(config, items, set(items) - set(kept))
         items[:] = kept
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
@@ -308,14 +307,14 @@ class LtmRun:
             try:
                 self._refused = next(filter(None, (check(item.session) for check in self.checks)), "")
             except (DiskFault, OSError) as fault:
-                self._end(fault if isinstance(fault, DiskFault) else disk_fault(self.folder.path, fault))
+                self.end_session(fault if isinstance(fault, DiskFault) else disk_fault(self.folder.path, fault))
                 return True
         several = self._several()
         if several is None:
             self._play_alone(item)
         elif self.of_agent[item.stash[LTM_ITEM].place.agent]:
             several.play_until(lambda: _is_reported(item))
-            if self._stopping:
+            if self.is_stopping:
                 self._stop_asking()
         else:
             several.finish()
@@ -325,16 +324,16 @@ class LtmRun:
     def _play_alone(self, item: pytest.Item) -> None:
         try:
             if LANE not in item.stash:
-                self._playing = self._begin(item.stash[LTM_ITEM].conversation)
+                self._playing = self.begin_conversation(item.stash[LTM_ITEM].conversation)
             if self._playing is not None:
-                self._playing.play(lambda: self._stopping, item.stash[LANE])
-                self._is_over(self._playing)
+                self._playing.play(lambda: self.is_stopping, item.stash[LANE])
+                self.note_over(self._playing)
         except Stopped:
             pass
         except DiskFault as fault:
-            self._end(fault)
+            self.end_session(fault)
         finally:
-            if self._playing is not None and (self._stopping or sys.exc_info()[0] is not None):
+            if self._playing is not None and (self.is_stopping or sys.exc_info()[0] is not None):
                 self._stop(self._playing)
 
     @pytest.hookimpl(trylast=True)
@@ -344,11 +343,11 @@ class LtmRun:
         for playing in self._all_playing:
             if part is not None:
                 playing.note(report.nodeid, *part)
-            if self._stopping:
+            if self.is_stopping:
                 playing.begin_no_more()
-        if self._stopping:
-            self._let_go(self._to_come)
-            self._to_come.clear()
+        if self.is_stopping:
+            self._let_go(self.to_come)
+            self.to_come.clear()
 
     def _limits(self) -> tuple[int, dict[str, int]]:
         if self.settings.concurrency == 1 or not self.plays:
@@ -370,23 +369,14 @@ class LtmRun:
 
             if not self.is_worker:
                 self.enqueue_conversations(self._groups)
-                for known in chain.from_iterable(self._groups[name] for name in self._to_come):
+                for known in chain.from_iterable(self._groups[name] for name in self.to_come):
                     self._setup_state.hold_nodes(known.item)  # fixtures live until nobody needs them any more
-
-            def begin(name: ConversationName) -> PlayedConversation:
-                playing = self._begin(name)  # whose bodies hold what they need from now on
-                self._let_go([name])
-                return playing
-
-            self._at_once = ConcurrentRunner(
-                self._to_come, self.most_at_once, self.of_agent, begin=begin, over=self._is_over,
-                stopping=lambda: self._stopping, broken=self._end,
-            )  # fmt: skip
+            self._at_once = ConcurrentRunner(self)
         return self._at_once
 
     def enqueue_conversations(self, names: Iterable[ConversationName]) -> None:
         """Have these played, too, those of them that need not be played alone; callable in any thread."""
-        self._to_come += [name for name in names if self.of_agent.get(name.agent)]
+        self.to_come += [name for name in names if self.of_agent.get(name.agent)]
         self.look_up()
 
     def look_up(self) -> None:
@@ -394,10 +384,11 @@ class LtmRun:
         if self._at_once is not None:
             self._at_once.look_up()
 
-    def _is_over(self, played: PlayedConversation) -> None:
+    def note_over(self, played: PlayedConversation) -> None:
+        """Tell those who follow that a conversation has ended; one that was cut off has not."""
         name = played.given.items[0].conversation
         if self._at_once is not None:
-            self.progress.remove_conversation(str(name), left=len(self._to_come))
+            self.progress.remove_conversation(str(name), left=len(self.to_come))
         if played.all_are_reported:
             for tell in self.following:
                 tell(name, "over")
@@ -434,7 +425,8 @@ class LtmRun:
         return [name for name in self._results if name not in playing]
 
     @property
-    def _stopping(self) -> bool:
+    def is_stopping(self) -> bool:
+        """Whether pytest is about to stop the session: -x, --maxfail, or a disk that failed."""
         session = self._session
         return session is not None and bool(session.shouldfail or session.shouldstop)
 
@@ -443,7 +435,7 @@ class LtmRun:
         try:
             playing.close("interrupted")
         except DiskFault as fault:
-            self._end(fault)
+            self.end_session(fault)
 
     def _stop_asking(self) -> None:
         self._asked_for = None
@@ -455,13 +447,15 @@ class LtmRun:
         for playing in self._all_playing:
             playing.flush_journal()
 
-    def _end(self, fault: DiskFault) -> None:
+    def end_session(self, fault: DiskFault) -> None:
+        """End the session: the disk has failed, so nothing can be kept any more."""
         self.disk_is_gone = True
         getattr(self.config, "workeroutput", {})["ltm_disk_is_gone"] = True
         if self._session is not None and not self._session.shouldstop:
             self._session.shouldstop = str(fault)
 
-    def _begin(self, name: ConversationName) -> PlayedConversation:
+    def begin_conversation(self, name: ConversationName) -> PlayedConversation:
+        """Open a conversation of the run, and have everybody hear of it."""
         if self._setup_state is None:
             raise pytest.UsageError("pytest-ltm was not loaded when the session started")
         setup_state = self._setup_state
@@ -477,6 +471,8 @@ class LtmRun:
         self._results[str(name)] = playing.results
         for observer in self.observing:
             playing.observe(observer(playing))
+        if self.of_agent.get(name.agent):
+            self._let_go([name])  # its bodies hold what they need from now on
         return playing
 
     def _given(self, known: Sequence[LtmItem]) -> ConversationInputs:
@@ -493,7 +489,7 @@ class LtmRun:
 
     def _next_up(self, item: pytest.Item) -> pytest.Item | None:
         """Return the item whose fixtures must stay up although no item in progress needs them."""
-        if self._asked_for is None or self._stopping:
+        if self._asked_for is None or self.is_stopping:
             return None
         asked, following = self._asked_for
         if item is not asked:
@@ -511,7 +507,7 @@ class LtmRun:
         hook = self.config.hook.pytest_ltm_exchange
         if hook.get_hookimpls():  # a call that nobody hears costs as much as the rest of this
             hook(config=self.config, conversation=str(played.given.place.conversation), exchange=exchange)
-        if self._stopping:
+        if self.is_stopping:
             raise Stopped
 
     @pytest.hookimpl(tryfirst=True)

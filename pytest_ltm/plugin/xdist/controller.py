@@ -9,22 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._engine.recording_folder import JOURNAL, RESULTS, cannot_go_on, read_recording
+from pytest_ltm._engine.recording_folder import JOURNAL, RESULTS
 from pytest_ltm._engine.scoring import usage_totals
 from pytest_ltm._journal import events
 from pytest_ltm._journal import result as _result
 from pytest_ltm._journal.cost import Bill, Tariff
 from pytest_ltm._journal.fold import ConversationRecord
-from pytest_ltm._journal.result import (
-    ScenarioResult,
-)
 from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.sanitize import for_file
 from pytest_ltm._storage.schema import from_record
 from pytest_ltm.judges._model_calls import ModelUse
-from pytest_ltm.plugin.conversation_setup import checkpoints_of
+from pytest_ltm.plugin.conversation_setup import read_resumable
 from pytest_ltm.plugin.state import mark_unreached, not_reached
 from pytest_ltm.plugin.xdist import wire as _wire
 from pytest_ltm.plugin.xdist.scheduling import ConversationScheduling, WorkUnit
@@ -56,8 +53,18 @@ class JournalSnapshot:
 
     @property
     def is_answered(self) -> bool:
-        """Whether the last message has a reply."""
-        return self.record.last not in self.record.unanswered
+        """Whether the last message has a reply, or needed none: what is told is not among the messages."""
+        last, record = self.record.last, self.record
+        return last not in record.messages or last in record.replies
+
+    @property
+    def where_stopped(self) -> str:
+        """Where in the conversation that was, for a sentence about who died."""
+        record = self.record
+        if record.last is None:
+            return f"where {record.speaking} began" if record.speaking else "before anything was said"
+        who = f" of {record.speaking}" if record.speaking else ", which belongs to no example"
+        return f"{'after' if self.is_answered else 'at'} message #{record.last}{who}"
 
     @property
     def totals(self) -> dict[str, Any]:
@@ -165,8 +172,10 @@ class Recovery:
         folder = self._folder(unit)
         last = self._scene(folder)
         tries = self._tries.note(unit.name, finished + len(last.record.transcript))
-        death = f"worker {worker} died {_where_stopped(last)}"
-        reason = self._cannot_go_on(folder) if here else JOURNAL_ON_OTHER_MACHINE
+        death = f"worker {worker} died {last.where_stopped}"
+        reason = "" if here else JOURNAL_ON_OTHER_MACHINE
+        if here and self._run.settings.rescored is None:  # else no agent is asked: it is told again from the record
+            _, reason = read_resumable(folder)
         deaths = self._deaths[unit.name] = self._deaths.get(unit.name, 0) + 1
         if not reason and tries < self._run.settings.worker_tries:
             self._say(f"{unit.name}: {death}; the conversation continues where it stopped")
@@ -190,13 +199,19 @@ class Recovery:
         """
         rows = self._ledger.rows(unit.name)
         briefs = self._ledger.briefs(unit)
-        open_ones = [brief for brief in briefs if brief.nodeid not in rows]
-        blamed = self._blamed(open_ones, speaking) if death else ""
+        run = self._run.folder.path
+        open_ones = [brief for brief in briefs if brief.nodeid not in rows] if death else []
+        # Who was speaking, else who had begun: `spent_by` reads a journal, and is only asked where it is needed.
+        ranked = [one for one in open_ones if one.key == speaking] or [
+            *(one for one in open_ones if self._scene(run / one.folder).spent_by(one.key)["tokens"]),
+            *open_ones,
+        ]
+        blamed = ranked[0].nodeid if ranked else ""
         others = f"{death}, and the conversation is given up" if blamed else why
         folders: dict[str, list[_result.ScenarioResult]] = {}
         for brief in briefs:
             if brief.nodeid in rows:
-                row = from_record(ScenarioResult, json.loads(rows[brief.nodeid]), "scenario")
+                row = from_record(_result.ScenarioResult, json.loads(rows[brief.nodeid]), "scenario")
             else:
                 is_it = brief.nodeid == blamed
                 row = self._unplayed(brief, why if is_it else others, blamed=is_it)
@@ -207,17 +222,9 @@ class Recovery:
                 for report in reports_of(brief, row):
                     hook.pytest_runtest_logreport(report=report)
                 hook.pytest_runtest_logfinish(nodeid=brief.nodeid, location=location)
-        run = self._run.folder.path
         written = [self._write(run / name, results, death or why) for name, results in folders.items()]
         self._ledger.over(unit.name)
         return any(written)
-
-    def _blamed(self, open_ones: Sequence[Brief], speaking: str) -> str:
-        """Return the node id of the example that answers for a death; "" if all have ended."""
-        run = self._run.folder.path
-        begun = [one for one in open_ones if self._scene(run / one.folder).spent_by(one.key)["tokens"]]
-        ranked = [*(one for one in open_ones if one.key == speaking), *begun, *open_ones]
-        return ranked[0].nodeid if ranked else ""
 
     def _folder(self, unit: WorkUnit) -> Path:
         """Return the folder of the conversation that was being played: the last that was begun and has no results."""
@@ -234,15 +241,6 @@ class Recovery:
 
     def _tariff(self, folder: str) -> Tariff:
         return self._run.costs.tariff_of(_name_of(folder).agent)
-
-    def _cannot_go_on(self, folder: Path) -> str:
-        if self._run.settings.rescored is not None:  # no agent is asked: it is told again from the record
-            return ""
-        try:
-            recording = read_recording(folder / JOURNAL)
-            return "" if recording is None else cannot_go_on(recording, checkpoints_of(folder))
-        except LtmError as error:
-            return str(error)
 
     def _unplayed(self, brief: Brief, why: str, *, blamed: bool) -> _result.ScenarioResult:
         name = _name_of(brief.folder)
@@ -290,15 +288,6 @@ def _is_complete(folder: Path) -> bool:
         return _result.read_results(folder / RESULTS).ended == "complete"
     except (LtmError, OSError):
         return False
-
-
-def _where_stopped(last: JournalSnapshot) -> str:
-    record = last.record
-    if record.last is None:
-        return f"where {record.speaking} began" if record.speaking else "before anything was said"
-    what = f"message #{record.last}"
-    who = f" of {record.speaking}" if record.speaking else ", which belongs to no example"
-    return f"after {what}{who}" if last.is_answered else f"at {what}{who}"
 
 
 # How often a worker that dies before its first message is started again.

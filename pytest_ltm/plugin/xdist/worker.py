@@ -155,7 +155,15 @@ class Worker:
                 self._tell("over", unit=unit)
         elif unit not in self._unsent:
             # Told before it is played, so that it can be accounted for whatever happens to this process.
-            briefs = [_item_brief(item) for item in self._units[unit]]
+            briefs = []
+            for known, (path, line, title) in ((item.stash[LTM_ITEM], item.location) for item in self._units[unit]):
+                marks, folder = known.marks, known.conversation.folder
+                briefs.append(
+                    Brief(
+                        known.item.nodeid, folder, known.scenario, known.place.example, marks.threshold, marks.pass_k,
+                        marks.skill_letters, (path, line or 0, title),
+                    )
+                )  # fmt: skip
             self._unsent[unit] = [] if self._here else list(dict.fromkeys(brief.folder for brief in briefs))
             self._tell("begun", unit=unit, briefs=[list(brief) for brief in briefs])
 
@@ -185,12 +193,3 @@ class Worker:
 
     def _tell(self, kind: str, **values: Any) -> None:
         self._send(_wire.EVENT, kind=kind, **values)
-
-
-def _item_brief(item: pytest.Item) -> Brief:
-    known, (path, line, name) = item.stash[LTM_ITEM], item.location
-    marks = known.marks
-    return Brief(
-        item.nodeid, known.conversation.folder, known.scenario, known.place.example, marks.threshold, marks.pass_k,
-        marks.skill_letters, (path, line or 0, name),
-    )  # fmt: skip
