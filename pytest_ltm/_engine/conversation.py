@@ -10,21 +10,9 @@ from pytest_ltm._engine.lane import CreditedQuestion, Ending, GreenBody, Lane, W
 from pytest_ltm._engine.port import MAX_CONSECUTIVE_FAULTS
 from pytest_ltm._journal import events
 from pytest_ltm._journal.result import KeptVerdict, ended_early
+from pytest_ltm._model import schedule as _schedule
 from pytest_ltm._model.filler import FillerExchange, split_by_tokens
 from pytest_ltm._model.scenario import Ask, NewSession, Request, Say, Wait, Watch
-from pytest_ltm._model.schedule import (
-    NO_USERS,
-    Agenda,
-    AgendaEntry,
-    Fill,
-    Finish,
-    JumpTime,
-    ResumeLane,
-    Start,
-    Tell,
-    cannot_come_back,
-    session_rhythm,
-)
 from pytest_ltm._model.score import Unscored
 from pytest_ltm._storage.errors import (
     AgentFault,
@@ -45,7 +33,6 @@ if TYPE_CHECKING:
     from pytest_ltm._engine.channel import Channel
     from pytest_ltm._model.filler import Filler, PastExchange
     from pytest_ltm._model.plan import Plan
-    from pytest_ltm._model.schedule import Decision
     from pytest_ltm._model.tokens import TokenCounter
     from pytest_ltm._model.transcript import Exchange, Kind
 
@@ -93,7 +80,7 @@ class GiveUp(Struct, frozen=True):
     reason: str
 
 
-Action: TypeAlias = "Decision | Send | SendFiller | TellHistoryPart | Renew | Close | GiveUp"
+Action: TypeAlias = "_schedule.Decision | Send | SendFiller | TellHistoryPart | Renew | Close | GiveUp"
 
 
 class ScriptChanged(ConversationOver):
@@ -130,32 +117,32 @@ class AgendaScript(ConversationScript):
 
     def __init__(self, plan: Plan, *, now: datetime, history: Sequence[PastExchange] = ()) -> None:
         entries = [
-            AgendaEntry(scenario=e.scenario, incompatible=frozenset(e.incompatible), together=e.together)
+            _schedule.AgendaEntry(scenario=e.scenario, incompatible=frozenset(e.incompatible), together=e.together)
             for e in plan.examples
         ]
-        self.agenda = Agenda(entries, now=now, history=[past.at for past in history])
+        self.agenda = _schedule.Agenda(entries, now=now, history=[past.at for past in history])
         self._opening = plan.opening if plan.span is not None else ""
-        self._rhythm = session_rhythm(plan.sessions, span=plan.span, began=now)
+        self._rhythm = _schedule.session_rhythm(plan.sessions, span=plan.span, began=now)
 
     def next(self, talk: Conversation) -> Action:
         """Return what the agenda decides, which is noted there; ConversationOver for an agent of one session only."""
-        if self._rhythm is not None and (why := cannot_come_back(talk.channel.capabilities)):
+        if self._rhythm is not None and (why := _schedule.cannot_come_back(talk.channel.capabilities)):
             raise ConversationOver(f"sessions are asked for (--ltm-sessions), and {why}")
         if self._opening:
             opening, self._opening = self._opening, ""
             return Send("", "opening", opening)
         self._advance(talk)
         decision = self.agenda.decide(listening=talk.has_counting_watcher)
-        if self._rhythm is not None and not isinstance(decision, Finish):
+        if self._rhythm is not None and not isinstance(decision, _schedule.Finish):
             position, now = talk.channel.transcript.counted_tokens, talk.channel.clock.now
             if self._rhythm.is_over(position, now):
                 return Renew()
         match decision:
-            case ResumeLane(index):
+            case _schedule.ResumeLane(index):
                 self.agenda.resume(index)
-            case Start(index):
+            case _schedule.Start(index):
                 self.agenda.start(index)
-            case Tell():
+            case _schedule.Tell():
                 self.agenda.tell()
         return decision
 
@@ -295,15 +282,15 @@ class Conversation:
 
     def _act(self, action: Action | None) -> None:
         match action:
-            case ResumeLane(index):
+            case _schedule.ResumeLane(index):
                 self._speak(self.lanes[index], self.lanes[index].body.resume(None))
-            case Start(index):
+            case _schedule.Start(index):
                 self._begin(self.lanes[index])
             case Close(index, ending):
                 self._end(self.lanes[index], ending)
             case GiveUp(reason):
                 self.give_up(reason)
-            case Finish():
+            case _schedule.Finish():
                 for lane in list(self._watched.values()):
                     for watching in lane.watching:
                         if watching.verdict is None:
@@ -316,20 +303,20 @@ class Conversation:
             case _:
                 self._pass(action)
 
-    def _pass(self, action: JumpTime | Tell | TellHistoryPart | Fill | Send | SendFiller | Renew) -> None:
+    def _pass(self, action: Action) -> None:
         match action:
             case Renew():
                 self._renew(events.SessionBegan())
-            case JumpTime(to):
+            case _schedule.JumpTime(to):
                 self._jump(to)
-            case Tell(number):
+            case _schedule.Tell(number):
                 if (at := self.pastime.history[number].at) > self.channel.clock.now:
                     self._jump(at)
                 for message in self.pastime.messages(number):
                     self._heard(self.pastime.tell(number, message))
             case TellHistoryPart(number, message):
                 self._heard(self.pastime.tell(number, message))
-            case Fill(tokens):
+            case _schedule.Fill(tokens):
                 # A watcher that counts replies needs real ones; else telling spares the agent's time and money.
                 self._attempt(lambda: self.pastime.send_filler(tokens, answered=self.has_counting_watcher))
             case Send(by, kind, text, about, alone):
@@ -441,7 +428,7 @@ class Conversation:
             self._renew(event)
             return None
         if request.user and "SeparatesUsers" not in self.channel.capabilities:
-            raise Unmeasured(NO_USERS, cause="requires")
+            raise Unmeasured(_schedule.NO_USERS, cause="requires")
         asked = request if isinstance(request, Ask) else None
         needles: tuple[int, ...] = ()
         images: Sequence[str] = ()
@@ -470,7 +457,7 @@ class Conversation:
         return exchange.reply
 
     def _renew(self, event: events.SessionBegan) -> None:
-        if why := cannot_come_back(self.channel.capabilities):
+        if why := _schedule.cannot_come_back(self.channel.capabilities):
             raise Unmeasured(why, cause="requires")
         self.channel.journal.write(event)
         try:

@@ -4,16 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._journal import result as _result
 from pytest_ltm._journal.memory_ledger import evidence_found, memory_result, retrieval_metrics
-from pytest_ltm._journal.result import (
-    Cause,
-    ExampleMetric,
-    NeedleRef,
-    Outcome,
-    QuestionResult,
-    ScenarioResult,
-    outcome_of,
-)
 from pytest_ltm._model.agent import Usage
 from pytest_ltm._model.score import Score, Unscored, with_bounds
 from pytest_ltm._model.transcript import needle_gap
@@ -40,7 +32,7 @@ def scenario_result(
     reading: str = "",
     memory: MemoryLedger | None = None,
     **place: Any,
-) -> ScenarioResult:
+) -> _result.ScenarioResult:
     """Return the result of an example.
 
     `costs`: dollars by exchange, where the agent told them; `guesses`: the exchanges where it did not tell all.
@@ -65,7 +57,7 @@ def scenario_result(
         own, right = [one.number for one in lane.own], {one.number: one.right for one in lane.questions}
         is_lost = score is not None and score.value < 1
         remembered = memory_result(lane.told, questions, memory, own, right, lane.unchosen, is_lost=is_lost)
-    return ScenarioResult(
+    return _result.ScenarioResult(
         scenario=lane.example.scenario,
         example=lane.example.example,
         span=lane.span,
@@ -86,13 +78,17 @@ def scenario_result(
         cost_usd=sum(own_costs) if own_costs else None,
         estimated=any(exchange.number in guesses for exchange in lane.own),
         questions=questions,
-        metrics=tuple(ExampleMetric(*one) for one in _metrics(lane.body.sheet.metrics, questions, outcome).items()),
+        metrics=tuple(
+            _result.ExampleMetric(*one) for one in _metrics(lane.body.sheet.metrics, questions, outcome).items()
+        ),
         memory=remembered,
         **place,
     )
 
 
-def _metrics(own: Mapping[str, float], questions: Sequence[QuestionResult], outcome: Outcome) -> Mapping[str, float]:
+def _metrics(
+    own: Mapping[str, float], questions: Sequence[_result.QuestionResult], outcome: _result.Outcome
+) -> Mapping[str, float]:
     """Return the figures that a scenario noted, and whether a wrong answer had its evidence; else the recall."""
     if not own:
         return retrieval_metrics(questions)
@@ -124,10 +120,10 @@ def usage_totals(record: ConversationRecord, bill: Bill) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def classify_ending(ending: Ending, threshold: float) -> tuple[Outcome, Cause, str]:
+def classify_ending(ending: Ending, threshold: float) -> tuple[_result.Outcome, _result.Cause, str]:
     """Return the outcome of an example, why it has no score if so, and the reason."""
     if isinstance(ending.verdict, Score):
-        return outcome_of(ending.verdict.value, threshold), "", ending.verdict.reason
+        return _result.outcome_of(ending.verdict.value, threshold), "", ending.verdict.reason
     if isinstance(ending.verdict, Unscored):
         return "skipped", ending.verdict.cause, ending.verdict.reason
     if ending.unplayable is not None:
@@ -135,7 +131,7 @@ def classify_ending(ending: Ending, threshold: float) -> tuple[Outcome, Cause, s
     if ending.unreached is not None:
         return "skipped", "not reached", ending.unreached
     error = ending.error
-    cause: Cause = "internal" if isinstance(error, LtmInternalError) else "scenario"
+    cause: _result.Cause = "internal" if isinstance(error, LtmInternalError) else "scenario"
     return "error", "agent" if isinstance(error, AgentFault) else cause, describe_ending_error(error)
 
 
@@ -147,13 +143,13 @@ def describe_ending_error(error: BaseException | None) -> str:
     return text if isinstance(error, AgentFault) else f"{type(error).__name__}: {text}".rstrip(": ")
 
 
-def question_result(question: CreditedQuestion, transcript: Transcript) -> QuestionResult:
+def question_result(question: CreditedQuestion, transcript: Transcript) -> _result.QuestionResult:
     """Return what a question came to, with its distances from its needles; KeyError if one of them got no reply."""
     asked = transcript.number(question.number)
     needles = [transcript.number(number) for number in question.needles]
     places = dict(asked.places)
     refs = tuple(
-        NeedleRef(
+        _result.NeedleRef(
             number=needle.number,
             text=needle.message,
             gap=needle_gap(needle, asked),
@@ -163,7 +159,7 @@ def question_result(question: CreditedQuestion, transcript: Transcript) -> Quest
         )
         for needle in needles
     )
-    return QuestionResult(
+    return _result.QuestionResult(
         number=asked.number,
         text=asked.message,
         answer=asked.reply,

@@ -28,16 +28,8 @@ from pytest_ltm._model import scenario as _scenario
 from pytest_ltm._model.agent import SEES_CLOCK, Agent, Capabilities
 from pytest_ltm._model.plan import Plan, agent_fingerprint, definition_rng, user_seed
 from pytest_ltm._model.tokens import token_counter
+from pytest_ltm._storage import errors as _errors
 from pytest_ltm._storage.disk import write_whole
-from pytest_ltm._storage.errors import (
-    ConversationOver,
-    DefinitionError,
-    DiskFault,
-    JudgeError,
-    LtmError,
-    UserError,
-    describe_error,
-)
 from pytest_ltm._storage.locks import FolderLock
 from pytest_ltm._storage.schema import json_text
 from pytest_ltm._storage.secrets import is_secret_name, redact_secrets, redacted_data
@@ -134,13 +126,15 @@ class ConversationMode:
             self.given.folder.mkdir(exist_ok=True)
             self._lock.acquire()
             if self.given.refused:
-                raise ConversationOver(self.given.refused)
+                raise _errors.ConversationOver(self.given.refused)
             return self.begin(site)
-        except (LtmError, OSError) as error:
+        except (_errors.LtmError, OSError) as error:
             self._lock.release()
-            if isinstance(error, DiskFault):
+            if isinstance(error, _errors.DiskFault):
                 raise
-            return self.refuse(site, str(error) if isinstance(error, LtmError) else describe_error(error))
+            return self.refuse(
+                site, str(error) if isinstance(error, _errors.LtmError) else _errors.describe_error(error)
+            )
 
     def begin(self, site: ConversationFactory) -> OpenConversation:
         """Return the conversation's folder, which is locked by now; LtmError or OSError if it cannot be played in."""
@@ -238,7 +232,7 @@ class AgentFactory:
         texts = _recording.agent_differences(recording, self.record)
         if texts:
             speaker.close()
-            raise ConversationOver(f"the agent is not the recorded one. {' '.join(texts)}")
+            raise _errors.ConversationOver(f"the agent is not the recorded one. {' '.join(texts)}")
         return speaker
 
 
@@ -281,7 +275,7 @@ class LiveMode(ConversationMode):
         else:
             try:
                 live.restore()
-            except ConversationOver as over:
+            except _errors.ConversationOver as over:
                 gone, raised = str(over), users_traceback(over)
         journal, made = Journal.resuming(folder / _recording.JOURNAL), supply.record
         journal.write(
@@ -302,7 +296,7 @@ class LiveMode(ConversationMode):
         problems = _recording.recording_differences(recording, site.plan)
         stuck = _recording.cannot_go_on(recording, checkpoints)
         if problems:
-            raise ConversationOver(f"the recorded conversation cannot be resumed: {' '.join(problems)}")
+            raise _errors.ConversationOver(f"the recorded conversation cannot be resumed: {' '.join(problems)}")
         _recording.cut_back(folder, recording)
         journal = Journal.resuming(folder / _recording.JOURNAL)
         journal.write(recording.header)
@@ -311,7 +305,7 @@ class LiveMode(ConversationMode):
 
         def make() -> AgentCaller:
             if stuck:  # no agent can be restored: the record is played to its end, and no further
-                raise ConversationOver(stuck)
+                raise _errors.ConversationOver(stuck)
             return self._supply.make_as(recording)
 
         timings = Timings() if recording.complete else Timings.resuming(folder / _recording.TIMINGS)
@@ -375,7 +369,7 @@ def read_resumable(folder: Path) -> tuple[_recording.Recording | None, str]:
     try:
         recording = _recording.read_recording(folder / _recording.JOURNAL)
         stuck = "" if recording is None else _recording.cannot_go_on(recording, checkpoints_of(folder))
-    except LtmError as error:
+    except _errors.LtmError as error:
         stuck = str(error)
     return recording, stuck
 
@@ -389,7 +383,7 @@ def write_plan(folder: Path, plan: Plan) -> None:
         if example.definition is not None:
             path = definitions / example.scenario / f"{example.example}.def.json"
             if not Path(os.path.normpath(path)).is_relative_to(definitions):
-                raise DefinitionError(f"the scenario {example.scenario!r} cannot be the name of a folder")
+                raise _errors.DefinitionError(f"the scenario {example.scenario!r} cannot be the name of a folder")
             path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(path, _scenario.format_json(written["definition"]).encode())
     if plan.span is not None and definitions.is_dir():  # played again, they have their span by default
@@ -429,7 +423,7 @@ def users_for(given: ConversationInputs, opened: OpenConversation, **options: An
     def opening(model: Any, name: str) -> BudgetedCaller:
         rng = definition_rng(settings.seed.value, place.trial, "user retries", place.agent)
         result, known = find_user_model(model, base=given.config.rootpath), given.costs.user(name)
-        call = call_of(result, settings, timings, rng=rng, note=UserRetry, who=USER_MODEL_NAME, error=UserError)
+        call = call_of(result, settings, timings, rng=rng, note=UserRetry, who=USER_MODEL_NAME, error=_errors.UserError)
         account = None if name == SCRIPTED else given.account  # a list of messages spends nothing
         return BudgetedCaller(call, "user", opened.journal, tariff=known.tariff, account=account, refused=known.refused)
 
@@ -457,7 +451,7 @@ def connection_of(
     from pytest_ltm.judges._judge_registry import JUDGE_NAME
 
     rng = definition_rng(settings.seed.value, trial, "judge retries", of)
-    call = call_of(judge.judge, settings, timings, rng=rng, note=JudgeRetry, who=JUDGE_NAME, error=JudgeError)
+    call = call_of(judge.judge, settings, timings, rng=rng, note=JudgeRetry, who=JUDGE_NAME, error=_errors.JudgeError)
     cache = JudgeCache(settings.ltm_dir / JUDGE_CACHE) if settings.judge_cache else None
     return JudgeConnection(
         call, configuration=judge.configuration, cache=cache, journal=journal, timings=timings, trial=str(trial),
@@ -482,7 +476,7 @@ def call_of(
     from pytest_ltm.judges._model_calls import ModelCaller
 
     def retried(failed: Failed) -> None:
-        error = redact_secrets(describe_error(failed.error))
+        error = redact_secrets(_errors.describe_error(failed.error))
         timings.write(note(attempt=failed.attempt, wait=round(failed.wait, 3), error=error))
 
     return ModelCaller(

@@ -15,16 +15,6 @@ from pytest_ltm._journal import prechecks as _journal
 from pytest_ltm._journal.codec import find_damages
 from pytest_ltm._journal.cost import JUDGE, OPINION, TokenUse
 from pytest_ltm._journal.events import Journal
-from pytest_ltm._journal.prechecks import (
-    PROBE_FILE,
-    Decided,
-    ProbeExchange,
-    ProbeQuestion,
-    ProbeVerdict,
-    Secret,
-    is_known,
-    probe_questions,
-)
 from pytest_ltm._journal.result import Precheck
 from pytest_ltm._journal.run_file import SUMMARY, conversations_in
 from pytest_ltm._journal.timings import Timings
@@ -80,7 +70,7 @@ class Probe:
     """Probes the agents of a run, in whichever process comes first; what it finds out is in the run folder."""
 
     def __init__(self, run: LtmRun) -> None:
-        self._run, self._path = run, run.folder.path / PROBE_FILE
+        self._run, self._path = run, run.folder.path / _journal.PROBE_FILE
         self._settings, self._counter = run.settings, token_counter(run.settings.tokenizer)
 
     def pytest_report_header(self) -> list[str]:
@@ -113,12 +103,12 @@ class Probe:
             definitions = {} if self._unfit(label, source) else self._definitions(own)
             if definitions:
                 talk, secret = _Rehearsal(self._settings, source, own[0][0]), self._secret(label)
-                _probe_verdict(talk.say, secret, probe_questions(definitions))
+                _probe_verdict(talk.say, secret, _journal.probe_questions(definitions))
                 token_uses[label] = talk.use
         return {label: use for label, use in token_uses.items() if use.messages}
 
-    def _secret(self, label: str) -> Secret:
-        return Secret.secret_word(self._settings.seed.value, label)
+    def _secret(self, label: str) -> _journal.Secret:
+        return _journal.Secret.secret_word(self._settings.seed.value, label)
 
     def _items(self, session: pytest.Session) -> dict[str, list[list[LtmItem]]]:
         """Return the items of the conversations of each agent that may have to be asked."""
@@ -131,13 +121,13 @@ class Probe:
                     items.setdefault(name.agent, []).append(known)
         return items
 
-    def _probed(self, label: str, source: AgentSource, own: Sequence[Sequence[LtmItem]]) -> Decided | None:
+    def _probed(self, label: str, source: AgentSource, own: Sequence[Sequence[LtmItem]]) -> _journal.Decided | None:
         """Return what the probe of an agent came to; None where the budget did not last."""
         why = self._unfit(label, source)
         definitions = {} if why else self._definitions(own)
         if not definitions:
-            return Decided(agent=label, verdict="skipped", why=why or "nothing here has a definition")
-        questions = probe_questions(definitions)
+            return _journal.Decided(agent=label, verdict="skipped", why=why or "nothing here has a definition")
+        questions = _journal.probe_questions(definitions)
         talk = _ProbeConversation(self._run, label, source, own[0][0], messages=2 + len(questions))
         try:
             with talk.shown():
@@ -202,14 +192,16 @@ class Probe:
 Telling: TypeAlias = "Callable[[str, Sequence[str]], list[str] | None]"
 
 
-def _probe_verdict(say: Telling, secret: Secret, chosen: Sequence[ProbeQuestion]) -> tuple[ProbeVerdict, str]:
+def _probe_verdict(
+    say: Telling, secret: _journal.Secret, chosen: Sequence[_journal.ProbeQuestion]
+) -> tuple[_journal.ProbeVerdict, str]:
     """Hold the two conversations of a probe; return what they came to, and why."""
     if say("1", [secret.telling]) is None:
         return "skipped", "it is stateless"
     told, *replies = say("2", [secret.question, *(one.text for one in chosen)]) or [""]
     if secret.is_in(told):
         return "leaks", f"it knows in one conversation what it was told in another ({secret.word!r})"
-    if is_known(list(zip(chosen, replies, strict=True))):
+    if _journal.is_known(list(zip(chosen, replies, strict=True))):
         return "leaks", "it answers questions of this plan before it was told anything"
     return "clean", ""
 
@@ -241,7 +233,7 @@ class _ProbeConversation:
         live = LivePort(
             supply.make, self._counter, self._clock, Timings(),
             calling=calling, tariff=self._tariff,
-            account=run.costs.account(f"{PROBE_FILE} {self._label}", agent=self._label),
+            account=run.costs.account(f"{_journal.PROBE_FILE} {self._label}", agent=self._label),
         )  # fmt: skip
         try:
             live.ready("")
@@ -273,19 +265,19 @@ class _ProbeConversation:
         reply = live.reply(message)
         self.asked, self.seconds = self.asked + 1, self.seconds + stopwatch_seconds() - began
         live.written(reply)
-        row = ProbeExchange(
+        row = _journal.ProbeExchange(
             agent=self._label, conversation=conversation, message=text, message_tokens=message.tokens, reply=reply.text,
             reply_tokens=reply.tokens, usage=reply.usage, cost_usd=reply.cost_usd,
             estimated=self._tariff.estimates(reply),
         )  # fmt: skip
-        _journal.append_probe_row(self._run.folder.path / PROBE_FILE, row)
+        _journal.append_probe_row(self._run.folder.path / _journal.PROBE_FILE, row)
         return reply.text
 
-    def probe_outcome(self, verdict: ProbeVerdict, why: str = "") -> Decided:
+    def probe_outcome(self, verdict: _journal.ProbeVerdict, why: str = "") -> _journal.Decided:
         """Return what the probe came to, and what it cost."""
         rows = _journal.read_probe(self._run.folder.path)  # also those of a probe that was cut off
         messages, tokens, usd, guessed = _journal.probe_usage(rows, self._label, self._tariff)
-        return Decided(
+        return _journal.Decided(
             agent=self._label, verdict=verdict, why=why, messages=messages, tokens=tokens, cost_usd=usd,
             estimated=guessed,
         )  # fmt: skip

@@ -12,19 +12,9 @@ import pytest
 
 from pytest_ltm._engine.recording_folder import JOURNAL, TIMINGS
 from pytest_ltm._journal import amendments as _amendments
+from pytest_ltm._journal import timings as _timings
 from pytest_ltm._journal.result import RunResult, at_span, lost_examples, misjudged_checks, why_unmeasured
 from pytest_ltm._journal.run_file import SUMMARY, conversations_in, cut_short, newest_first
-from pytest_ltm._journal.timings import (
-    Began,
-    Ended,
-    JudgeTime,
-    Retry,
-    Timing,
-    Timings,
-    iter_timings,
-    load_all_timings,
-    wall_seconds,
-)
 from pytest_ltm._language.lists import first_and_rest
 from pytest_ltm._results.gate.verdict import UNMEASURABLE
 from pytest_ltm._results.run_loading import prechecks_in, read_run, results_in, suite_of
@@ -73,7 +63,7 @@ class Report:
         self._began = stopwatch_seconds()
         self._results: ResultsInFolder | None = None
         """What the run's folder has of results, once it is over."""
-        self._timed: dict[ConversationName, list[Timing]] = {}
+        self._timed: dict[ConversationName, list[_timings.Timing]] = {}
         """What was timed in each conversation."""
         self._noted = False
 
@@ -198,7 +188,7 @@ class Report:
         self._run.progress.clear()
         if self._run.plays and not self._noted:
             self._noted = True
-            self._note(Began(after=round(stopwatch_seconds() - self._began, 3)))
+            self._note(_timings.Began(after=round(stopwatch_seconds() - self._began, 3)))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -241,12 +231,12 @@ class Report:
             came_to = rescoring.compare(result)
             rescored = {"rescored": came_to.to_json()}
             self._gate.told = [_terminal.rescored_sentence(came_to), *_terminal.rescored_details(came_to)]
-        self._note(Ended(seconds=round(stopwatch_seconds() - self._began, 3)))
-        parts, _ = load_all_timings(folder / TIMINGS)  # also of what was resumed
+        self._note(_timings.Ended(seconds=round(stopwatch_seconds() - self._began, 3)))
+        parts, _ = _timings.load_all_timings(folder / TIMINGS)  # also of what was resumed
         seen = [timing.at for held in self._timed.values() for timing in held if timing.at is not None]
         summary = summary_json(
             result, pytest_ltm_version=version("pytest-ltm"), seed=settings.seed.recorded,
-            plan=settings.describe_settings(), wall_seconds=round(wall_seconds(parts, seen), 3),
+            plan=settings.describe_settings(), wall_seconds=round(_timings.wall_seconds(parts, seen), 3),
             **self._gate.json(), **rescored,
         )  # fmt: skip
         try:
@@ -309,7 +299,9 @@ class Report:
         notes, judged = list[str](), list[str]()
         if any(row.judge_calls for row in result.scenarios):
             times = (
-                one for path in self._run.folder.path.glob(f"*/{TIMINGS}") for one in iter_timings(path, JudgeTime)
+                one
+                for path in self._run.folder.path.glob(f"*/{TIMINGS}")
+                for one in _timings.iter_timings(path, _timings.JudgeTime)
             )
             judged = _terminal.judge_lines(result, [one.cost_usd for one in times if one.remembered])
         if verbosity >= 0:
@@ -353,7 +345,7 @@ class Report:
         held = [each.result for each in matching]
         held.sort(key=lambda one: (agents.index(one.agent), spans.index(one.span_label), one.trial))
         untimed, prechecks = self._untimed(), prechecks_in(self._run.folder.path)
-        entries: dict[tuple[str, str], list[Timing]] = defaultdict(list)
+        entries: dict[tuple[str, str], list[_timings.Timing]] = defaultdict(list)
         for name, timed in self._timed.items():
             entries[name.agent, name.span] += timed
         made = settings.definitions is None and settings.dataset is None
@@ -386,8 +378,11 @@ class Report:
         why = "deselected (-k, -m or a plugin) and not played"
         return [f"{many} {why}: {few}, so its scores do not compare with a full run"]
 
-    def _note(self, timing: Began | Ended) -> None:
-        with suppress(DiskFault, OSError), closing(Timings.resuming(self._run.folder.path / TIMINGS)) as timings:
+    def _note(self, timing: _timings.Began | _timings.Ended) -> None:
+        with (
+            suppress(DiskFault, OSError),
+            closing(_timings.Timings.resuming(self._run.folder.path / TIMINGS)) as timings,
+        ):
             timings.write(timing)
 
     @property
@@ -398,15 +393,20 @@ class Report:
     def _untimed(self) -> list[str]:
         """Read what was timed; return what cannot be read of it: nothing depends on that but seconds."""
         run = self._run.folder.path
-        lost = [load_all_timings(run / TIMINGS)[1]] if self._noted else []  # else it was over before there was any
+        lost = (
+            [_timings.load_all_timings(run / TIMINGS)[1]] if self._noted else []
+        )  # else it was over before there was any
         for name, path in conversations_in(run, JOURNAL).items():
-            self._timed[name], why = load_all_timings(path.with_name(TIMINGS))
+            self._timed[name], why = _timings.load_all_timings(path.with_name(TIMINGS))
             lost.append(why)
         few = first_and_rest(list(filter(None, lost)), _NAMED, "{:,} more")
         return [f"{why}: seconds are summed over the rest" for why in few]
 
     def _sent_again(self) -> list[str]:
-        again = {name: [one.exchange for one in held if isinstance(one, Retry)] for name, held in self._timed.items()}
+        again = {
+            name: [one.exchange for one in held if isinstance(one, _timings.Retry)]
+            for name, held in self._timed.items()
+        }
         return [
             f"{at_span(name.agent, name.span)}: {pluralize(len(set(repeated)), 'message')} sent again after "
             f"{pluralize(len(repeated), 'failed attempt')}: see 'retry' in {TIMINGS}"

@@ -17,16 +17,9 @@ from pytest_ltm._engine.recording_folder import JOURNAL, RESULTS, TIMINGS
 from pytest_ltm._engine.rescore import NO_USER, Playback, RecordScript, plan_of, recorded_plan
 from pytest_ltm._journal import amendments as _amendments
 from pytest_ltm._journal import events
+from pytest_ltm._journal import result as _result
 from pytest_ltm._journal.events import Journal
 from pytest_ltm._journal.fold import ConversationRecord
-from pytest_ltm._journal.result import (
-    ConversationName,
-    ConversationResult,
-    KeptVerdict,
-    RunResult,
-    ScenarioResult,
-    write_results,
-)
 from pytest_ltm._journal.run_file import read_run_file
 from pytest_ltm._journal.timings import Timings
 from pytest_ltm._model.agent import Capabilities, Reply
@@ -103,14 +96,14 @@ class Rescoring:
             groups = items_by_conversation(item.stash[LTM_ITEM] for item in items)
             self._refuse([problem for name, group in groups.items() for problem in self._problems(name, group)])
 
-    def compare(self, result: RunResult) -> _changes.Rescored:
+    def compare(self, result: _result.RunResult) -> _changes.Rescored:
         """Return what moved; `result`: the run's result, amended."""
         after = [row for row in result.scenarios if row.cause != "not reached"]
         journals = sorted(self._source.glob(f"*/{JOURNAL}"))
         before = [row for path in journals for row in _changes.recorded_rows(path.parent)]
         kept = {f"{held.name} {one.example}": one.why for held in result.conversations for one in held.kept}
         folders = self._source, self._run.folder.path
-        plans: dict[ConversationName, list[Plan]] = {row.conversation: [] for row in after}
+        plans: dict[_result.ConversationName, list[Plan]] = {row.conversation: [] for row in after}
         for name, folder in itertools.product(plans, folders):
             with contextlib.suppress(LtmError):  # one that cannot be read explains nothing
                 plan = recorded_plan(folder / name.folder / JOURNAL)
@@ -133,7 +126,7 @@ class Rescoring:
             for line in wrap_text(later, width, "  "):
                 terminalreporter.write_line(line, yellow=True)
 
-    def _problems(self, name: ConversationName, group: list[LtmItem]) -> Iterator[str]:
+    def _problems(self, name: _result.ConversationName, group: list[LtmItem]) -> Iterator[str]:
         """Yield why a conversation cannot be scored again; note which definitions are generated differently now."""
         try:
             recorded = recorded_plan(self._source / name.folder / JOURNAL)
@@ -267,7 +260,9 @@ class RescoredConversation(_setup.ConversationMode):
 
     # --- what becomes of its examples
 
-    def end_example(self, body: ItemBody, lane: Lane, ending: Ending, row: ScenarioResult) -> ScenarioResult:
+    def end_example(
+        self, body: ItemBody, lane: Lane, ending: Ending, row: _result.ScenarioResult
+    ) -> _result.ScenarioResult:
         """Return the recorded row where the example keeps that."""
         return self._rows.get(row.id, row) if row.id in body.conversation.kept else row
 
@@ -279,7 +274,7 @@ class RescoredConversation(_setup.ConversationMode):
         return [one for one in self._result.notices if one not in kept]
 
     def end_conversation(
-        self, talk: Conversation, result: ConversationResult, *, stopped: bool, replaying: bool
+        self, talk: Conversation, result: _result.ConversationResult, *, stopped: bool, replaying: bool
     ) -> None:
         """Write the results, as those of the agent and of the end that are recorded."""
         header, then, ended = self._playback.record.header, self._result, result.ended
@@ -287,9 +282,9 @@ class RescoredConversation(_setup.ConversationMode):
             ended = "interrupted"
         elif talk.gone is not None and then is not None and then.ended != "complete":
             ended = then.ended
-        kept = tuple(KeptVerdict(example=example, why=reason) for example, reason in talk.kept.items())
+        kept = tuple(_result.KeptVerdict(example=example, why=reason) for example, reason in talk.kept.items())
         spec = (then and then.agent_spec) or (header.agent.spec if header and header.agent else "")
-        write_results(self.given.folder / RESULTS, replace(result, agent_spec=spec, ended=ended, kept=kept))
+        _result.write_results(self.given.folder / RESULTS, replace(result, agent_spec=spec, ended=ended, kept=kept))
 
     def _kept_ending(self, example: str) -> Ending:
         if example in self._rows:
