@@ -191,45 +191,34 @@ OPTIONS = (
            group=GATE, many=True),
 )  # fmt: skip
 DEFAULTS = {option.dest: option.default for option in OPTIONS}
-# Those without a twin of the same kind: what starts a run, and switches, which have no metavar. None is the default of
-# the one switch that has a twin, which speaks if nobody gives the option.
-_PLAIN: Mapping[str, Mapping[str, Any]] = {
-    "--ltm-agent": {"group": RUN, "action": "append", "default": [], "metavar": "SPEC[,SPEC...]", "help": (
-        "agent under test: full, window:8k, echo, silent (bundled: no key, no network), pkg.mod:Class, "
-        "pkg.mod:function, a name from the ini value ltm_agents, or a spec for the hook "
-        "pytest_ltm_make_agent; several with commas or by repeating the option; NAME=SPEC gives it a label. "
-        "Starts an LTM run: only LTM scenarios are run."
-    )},
-    "--ltm-resume": {"group": RUN, "metavar": "latest|RUN", "help": (
-        "resume an interrupted run (its ID, its folder or 'latest') with its original agents, options and "
-        "paths; recorded messages are not sent again"
-    )},
-    "--ltm-rescore": {"group": RUN, "metavar": "latest|RUN", "help": (
-        "score a recorded run again (its ID, its folder or 'latest') with the current evaluators, scoring "
-        "rules and judge; no agent is called, and the differences are printed"
-    )},
-    "--ltm-save": {"group": GATE, "metavar": "NAME", "help": (
-        "save the results as the baseline ltm_baselines/NAME.json in the root folder, to commit"
-    )},
-    "--ltm": {"group": RUN, "action": "store_true", "help": (
-        "start an LTM run with the agents of the ini value ltm_agents"
-    )},
-    "--ltm-dry-run": {"group": RUN, "action": "store_true", "help": (
-        "show the planned schedule with its tokens, time and expected cost; calls no agent or judge, writes "
-        "nothing"
-    )},
-    "--ltm-live": {"group": RUN, "action": "store_true", "help": (
-        "print a link to a local page that shows the run while it happens; needs the extra web"
-    )},
-    "--ltm-agent-process": {"group": AGENTS, "action": "store_true", "default": None, "help": (
-        "run each agent that a dotted path names in a process of its own, so that nothing it does can end or "
-        "hang the run"
-    )},
-    "--ltm-no-probe": {"group": AGENTS, "action": "store_true", "help": (
-        "skip the isolation probe, which asks each agent, before any conversation, for what it was told in "
-        "another (at most 6 messages for each agent)"
-    )},
-}  # fmt: skip
+# Those without a twin of the same kind: what starts a run, and switches, which have no metavar.
+PLAIN = (
+    Option("--ltm-agent", "SPEC[,SPEC...]",
+           "agent under test: full, window:8k, echo, silent (bundled: no key, no network), pkg.mod:Class, "
+           "pkg.mod:function, a name from the ini value ltm_agents, or a spec for the hook pytest_ltm_make_agent; "
+           "several with commas or by repeating the option; NAME=SPEC gives it a label. Starts an LTM run: only LTM "
+           "scenarios are run.", group=RUN, many=True),
+    Option("--ltm-resume", "latest|RUN",
+           "resume an interrupted run (its ID, its folder or 'latest') with its original agents, options and paths; "
+           "recorded messages are not sent again", group=RUN),
+    Option("--ltm-rescore", "latest|RUN",
+           "score a recorded run again (its ID, its folder or 'latest') with the current evaluators, scoring rules "
+           "and judge; no agent is called, and the differences are printed", group=RUN),
+    Option("--ltm-save", "NAME",
+           "save the results as the baseline ltm_baselines/NAME.json in the root folder, to commit", group=GATE),
+    Option("--ltm", "", "start an LTM run with the agents of the ini value ltm_agents", group=RUN),
+    Option("--ltm-dry-run", "",
+           "show the planned schedule with its tokens, time and expected cost; calls no agent or judge, writes nothing",
+           group=RUN),
+    Option("--ltm-live", "",
+           "print a link to a local page that shows the run while it happens; needs the extra web", group=RUN),
+    Option("--ltm-agent-process", "",
+           "run each agent that a dotted path names in a process of its own, so that nothing it does can end or hang"
+           " the run", group=AGENTS),
+    Option("--ltm-no-probe", "",
+           "skip the isolation probe, which asks each agent, before any conversation, for what it was told in "
+           "another (at most 6 messages for each agent)", group=AGENTS),
+)  # fmt: skip
 
 
 class OptionTable:
@@ -272,9 +261,10 @@ def add_options(parser: pytest.Parser, manager: pytest.PytestPluginManager) -> N
     """Declare all options in groups, and their ini twins; those of data sets as their plugins come."""
     for name in GROUPS:
         parser.getgroup(f"ltm {name}", f"long-term memory (pytest-ltm), {name}")
-    for flag, row in _PLAIN.items():
-        how = {name: value for name, value in row.items() if name not in {"flag", "group"}}
-        parser.getgroup(f"ltm {row['group']}").addoption(flag, **how)
+    for row in PLAIN:
+        how: dict[str, Any] = {"metavar": row.metavar} if row.metavar else {"action": "store_true"}
+        how |= {"action": "append", "default": []} if row.many else {}
+        parser.getgroup(f"ltm {row.group}").addoption(row.flag, help=row.help, **how)
     parser.addini("ltm_agent_process", "ini twin of --ltm-agent-process", type="bool", default=False)
     for option in OPTIONS:
         _add_option(parser, option)
@@ -309,7 +299,7 @@ def refuse_misspelt(config: pytest.Config, parser: pytest.Parser, args: list[str
     """Raise UsageError for an option that looks like one of ours and is nobody's, with the one that is meant."""
     if not any(word.startswith("--ltm") for word in args):
         return
-    known = [*_PLAIN, *(option.flag for option in option_table(config).rows.values())]
+    known = [option.flag for option in (*PLAIN, *option_table(config).rows.values())]
     for word in parser.parse_known_and_unknown_args(args)[1]:
         flag = word.partition("=")[0]
         if flag.startswith("--ltm"):
@@ -341,7 +331,7 @@ def refuse_idle(config: pytest.Config) -> None:
     A CI job that lost its agent would be green otherwise. Ini values, also `addopts`, may wait for an LTM run.
     """
     # The others of those without a twin start an LTM run.
-    plain = {flag for flag, row in _PLAIN.items() if flag == "--ltm-save" or "metavar" not in row}
+    plain = {option.flag for option in PLAIN if option.flag == "--ltm-save" or not option.metavar}
     ours = plain | {option.flag for option in option_table(config).rows.values()}
     idle = next((flag for word in config.invocation_params.args if (flag := word.partition("=")[0]) in ours), "")
     if idle and not config.option.help and not getattr(config.option, "version", 0):
