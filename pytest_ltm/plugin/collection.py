@@ -35,28 +35,27 @@ if TYPE_CHECKING:
     from pytest_ltm._model.suite import Suite, SuiteEntry
 
 
-def places_of_scenario(settings: RunSettings, name: str, marks: _items.Marks) -> list[_items.ItemPlace]:
-    """Return every place of a scenario in the run, in the order agent, span, trial, example."""
-    if settings.dataset is not None:
-        return _dataset.dataset_places(settings, settings.dataset, name)
-    short, count = settings.spans_too_short(name), settings.examples or marks.examples or 1
-    files = settings.definitions.examples.get(name) if settings.definitions is not None else None
-    return [
-        _items.ItemPlace(agent.label, span, trial, f"{node_label(name)}_{example}" if span == ISOLATED else "", example)
-        for agent in settings.agents
-        for span in settings.spans
-        if span not in short
-        for trial in range(settings.trials)
-        for example in files or map(str, range(count))
-    ]
-
-
 def parametrize_places(metafunc: pytest.Metafunc, settings: RunSettings) -> None:
-    """Give each LTM item its places; agent, span, trial and example come first in its id."""
+    """Give each LTM item its places; agent, span, trial and example, in this order, come first in its id."""
     function = metafunc.definition
-    if _items.PLACE in metafunc.fixturenames and _items.is_ltm_item(function):
-        places = places_of_scenario(settings, scenario_name(function), _items.marks_of(function))
-        metafunc.parametrize(_items.PLACE, places, ids=[place.id for place in places], indirect=True)
+    if _items.PLACE not in metafunc.fixturenames or not _items.is_ltm_item(function):
+        return
+    name, marks = scenario_name(function), _items.marks_of(function)
+    if settings.dataset is not None:
+        places = _dataset.dataset_places(settings, settings.dataset, name)
+    else:
+        short, count = settings.spans_too_short(name), settings.examples or marks.examples or 1
+        files = settings.definitions.examples.get(name) if settings.definitions is not None else None
+        places = [
+            # Isolated examples share nothing: each has a conversation of its own.
+            _items.ItemPlace(label, span, trial, f"{node_label(name)}_{example}" if span == ISOLATED else "", example)
+            for label in (agent.label for agent in settings.agents)
+            for span in settings.spans
+            if span not in short
+            for trial in range(settings.trials)
+            for example in files or map(str, range(count))
+        ]
+    metafunc.parametrize(_items.PLACE, places, ids=[place.id for place in places], indirect=True)
 
 
 def scenario_name(node: pytest.Item) -> str:

@@ -226,15 +226,6 @@ class AgentFactory:
         differences = (_recording.agent_differences(each, self.record) for each in recordings)
         return list(dict.fromkeys(chain.from_iterable(differences)))
 
-    def make_as(self, recording: _recording.Recording) -> AgentCaller:
-        """Make an agent that resumes a recording; ConversationOver, with the differences, if it is another."""
-        speaker = self.make()
-        texts = _recording.agent_differences(recording, self.record)
-        if texts:
-            speaker.close()
-            raise _errors.ConversationOver(f"the agent is not the recorded one. {' '.join(texts)}")
-        return speaker
-
 
 class LiveMode(ConversationMode):
     """A conversation with an agent, new or resumed in its folder."""
@@ -306,7 +297,11 @@ class LiveMode(ConversationMode):
         def make() -> AgentCaller:
             if stuck:  # no agent can be restored: the record is played to its end, and no further
                 raise _errors.ConversationOver(stuck)
-            return self._supply.make_as(recording)
+            speaker = self._supply.make()
+            if texts := _recording.agent_differences(recording, self._supply.record):
+                speaker.close()
+                raise _errors.ConversationOver(f"the agent is not the recorded one. {' '.join(texts)}")
+            return speaker
 
         timings = Timings() if recording.complete else Timings.resuming(folder / _recording.TIMINGS)
         known = _recording.recorded_agent(recording)
@@ -452,7 +447,7 @@ def connection_of(
 
     rng = definition_rng(settings.seed.value, trial, "judge retries", of)
     call = call_of(judge.judge, settings, timings, rng=rng, note=JudgeRetry, who=JUDGE_NAME, error=_errors.JudgeError)
-    cache = JudgeCache(settings.ltm_dir / JUDGE_CACHE) if settings.judge_cache else None
+    cache = JudgeCache(settings.ltm_dir / "judge-cache") if settings.judge_cache else None
     return JudgeConnection(
         call, configuration=judge.configuration, cache=cache, journal=journal, timings=timings, trial=str(trial),
         **{"votes": settings.judge_votes, **options},
@@ -488,7 +483,6 @@ def call_of(
 # --- The judge of a run: found once, before anything runs.
 
 NO_JUDGE = "none"
-JUDGE_CACHE = "judge-cache"
 _JUDGE: pytest.StashKey[NamedJudge | None] = pytest.StashKey()
 
 

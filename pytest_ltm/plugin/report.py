@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections import defaultdict
 from contextlib import closing, suppress
 from importlib.metadata import version
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -344,10 +347,10 @@ class Report:
         agents, spans = [agent.label for agent in settings.agents], list(settings.spans)
         held = [each.result for each in matching]
         held.sort(key=lambda one: (agents.index(one.agent), spans.index(one.span_label), one.trial))
-        untimed, prechecks = self._untimed(), prechecks_in(self._run.folder.path)
+        timed, prechecks = self._read_timings(), prechecks_in(self._run.folder.path)
         entries: dict[tuple[str, str], list[_timings.Timing]] = defaultdict(list)
-        for name, timed in self._timed.items():
-            entries[name.agent, name.span] += timed
+        for name, one in self._timed.items():
+            entries[name.agent, name.span] += one
         made = settings.definitions is None and settings.dataset is None
         trust = trust_sentence(
             {label: source.place for label, source in self._run.sources.items() if source.place},
@@ -357,7 +360,7 @@ class Report:
         )
         all_notices = [
             *legend, *notices, *left_out, *settings.scenarios_left_out(), *deaths, *self._run.notices,
-            *self._alone(held), *untimed, *self._sent_again(), *mishap_sentences(held),
+            *self._alone(held), *timed, *mishap_sentences(held),
         ]  # fmt: skip
         run, suite = self._run.folder, suite_of(settings.describe_settings())
         result = RunResult(
@@ -390,29 +393,21 @@ class Report:
         """What the agents took for their replies."""
         return sum(one.asking.total for one in self.result.paces if one.asking is not None) if self.result else 0.0
 
-    def _untimed(self) -> list[str]:
-        """Read what was timed; return what cannot be read of it: nothing depends on that but seconds."""
+    def _read_timings(self) -> list[str]:
+        """Read what was timed; return what cannot be read of it, and what was sent again: only seconds depend on it."""
         run = self._run.folder.path
-        lost = (
-            [_timings.load_all_timings(run / TIMINGS)[1]] if self._noted else []
-        )  # else it was over before there was any
+        lost = [_timings.load_all_timings(run / TIMINGS)[1]] if self._noted else []  # else it was over before any
+        again = []
         for name, path in conversations_in(run, JOURNAL).items():
             self._timed[name], why = _timings.load_all_timings(path.with_name(TIMINGS))
             lost.append(why)
+            if retried := [one.exchange for one in self._timed[name] if isinstance(one, _timings.Retry)]:
+                again.append(
+                    f"{at_span(name.agent, name.span)}: {pluralize(len(set(retried)), 'message')} sent again after "
+                    f"{pluralize(len(retried), 'failed attempt')}: see 'retry' in {TIMINGS}"
+                )
         few = first_and_rest(list(filter(None, lost)), _NAMED, "{:,} more")
-        return [f"{why}: seconds are summed over the rest" for why in few]
-
-    def _sent_again(self) -> list[str]:
-        again = {
-            name: [one.exchange for one in held if isinstance(one, _timings.Retry)]
-            for name, held in self._timed.items()
-        }
-        return [
-            f"{at_span(name.agent, name.span)}: {pluralize(len(set(repeated)), 'message')} sent again after "
-            f"{pluralize(len(repeated), 'failed attempt')}: see 'retry' in {TIMINGS}"
-            for name, repeated in again.items()
-            if repeated
-        ]
+        return [*(f"{why}: seconds are summed over the rest" for why in few), *again]
 
 
 _NAMED = 3
@@ -465,3 +460,55 @@ class Brevity:
                 reporter.write_line(line)
             shown = ", --tb=short shows them" * (option.tbstyle == _AUTO)
             reporter.write_line(f"{pluralize(failed, 'failure')}: -rf lists them{shown}")
+
+
+# --- `--ltm-live`: the live view of this run, served by a process of its own that ends with this one.
+
+
+class LiveServer:
+    """The process, and the line that tells its link. Nothing that happens to it concerns the run."""
+
+    PATIENCE = 30.0
+    """Seconds in which the server must say where it is."""
+    GRACE = 10.0
+    """Seconds in which it must end, once the run has."""
+
+    def __init__(self, run: LtmRun) -> None:
+        self._run = run
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection(self, session: pytest.Session) -> None:
+        """Start the server and print its link, or why there is none."""
+        run = self._run
+        words = ["serve", "--port=0", f"--live={run.folder.path.name}", f"--ltm-dir={run.settings.ltm_dir}"]
+        command = [sys.executable, "-m", "pytest_ltm", *words]
+        reply = b""
+        with suppress(OSError):
+            # its stderr would run into the dots; Ctrl-C is for the run, which ends it
+            pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+            self._process = subprocess.Popen(command, **pipes, start_new_session=True)  # noqa: S603 - our own command
+            stdout, chunks = self._process.stdout, list[bytes]()
+            reader = Thread(target=lambda: chunks.append(stdout.readline() if stdout else b""), daemon=True)
+            reader.start()
+            reader.join(self.PATIENCE)
+            if not chunks:  # reading ends with the process
+                self._process.kill()
+                reader.join()
+            reply = chunks[0]
+        link = reply.decode("utf-8", "replace").strip()
+        text = f"ltm: live at {link}" if link.startswith("http") else f"ltm: no live view: {link or 'it did not start'}"
+        reporter: Any = session.config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None:
+            reporter.write_line(text)
+
+    def pytest_unconfigure(self) -> None:
+        """Tell the server that the run is over, and wait until it has told its pages."""
+        process = self._process
+        if process is None:
+            return
+        with suppress(OSError, subprocess.TimeoutExpired):
+            process.communicate(timeout=self.GRACE)  # closes its standard input
+        if process.poll() is None:
+            process.kill()
+            process.communicate()

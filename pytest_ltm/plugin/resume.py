@@ -222,25 +222,20 @@ class Unfinished:
             spent = result is not None and any(each.ended == "budget spent" for each in result.conversations)
             more = f" {larger}" if spent and larger else ""
             yield f"resume with{' a larger budget' * spent}: {resume_command(self._run)}{more}"
-            elsewhere = self._elsewhere()
-            yield from wrap_text(elsewhere, width, "  ") if elsewhere else ()
+            results = self._run.folder.path.glob(f"*/{_recording.RESULTS}")
+            without = (path for path in results if not path.with_name(_recording.JOURNAL).exists())
+            far = [path.parent.name for path in without if read_results(path).exchanges]
+            # Their journals are on other machines, with which they could go on.
+            some = f"{far[0]} is" if len(far) == 1 else f"{pluralize(len(far), 'conversation')} are"
+            copy = (
+                f"first copy the folders of conversations played on another machine into {self._run.folder.shown()}: "
+                f"{some} without a journal here and would start over"
+            )
+            yield from wrap_text(copy, width, "  ") if far else ()
         if begun.stuck:
             yield "it cannot be resumed:" if not can else "these conversations cannot be resumed:"
         for reason in begun.refusal_reasons():
             yield from wrap_text(f"  {one_line(reason)}", width, "      ")
-
-    def _elsewhere(self) -> str:
-        """Return what to do about conversations whose journals are on other machines; "" if there are none."""
-        results = self._run.folder.path.glob(f"*/{_recording.RESULTS}")
-        without = (path for path in results if not path.with_name(_recording.JOURNAL).exists())
-        far = [path.parent.name for path in without if read_results(path).exchanges]
-        if not far:
-            return ""
-        some = f"{far[0]} is" if len(far) == 1 else f"{pluralize(len(far), 'conversation')} are"
-        return (
-            f"first copy the folders of conversations played on another machine into {self._run.folder.shown()}: "
-            f"{some} without a journal here and would start over"
-        )
 
 
 def resume_command(run: LtmRun) -> str:

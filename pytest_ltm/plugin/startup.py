@@ -31,7 +31,6 @@ from pytest_ltm.plugin.collection import LanguageFilter, Selection, Sharding, ch
 from pytest_ltm.plugin.conversation_setup import LiveMode, judge_of_run
 from pytest_ltm.plugin.dataset import SPANS, dataset_of, questions_of
 from pytest_ltm.plugin.gate import Gate
-from pytest_ltm.plugin.live import LiveServer
 from pytest_ltm.plugin.options import (
     chosen_spans,
     name_option_in_errors,
@@ -41,7 +40,7 @@ from pytest_ltm.plugin.options import (
     value_source,
 )
 from pytest_ltm.plugin.prechecks import Canaries, Probe
-from pytest_ltm.plugin.report import Brevity, Report
+from pytest_ltm.plugin.report import Brevity, LiveServer, Report
 from pytest_ltm.plugin.resume import ResumeGuard, Unfinished
 from pytest_ltm.plugin.resume_command_line import recorded_settings, source_of
 from pytest_ltm.plugin.safe_output import Boundary, EarlyBoundary, show_sanitized

@@ -207,11 +207,6 @@ class Logs:
             return self._level
         return min(outside, self.handler.level) if self.handler is not None and self.handler.level else outside
 
-    def restore_records(self) -> None:
-        """Give caplog's users in teardown the records of the body: pytest cleared them for the replayed call."""
-        if self.handler is not None:
-            self._item.stash[caplog_records_key]["call"][:] = self.handler.records
-
 
 def _set_level(root: logging.Logger, level: int) -> None:
     if root.level != level:  # whenever it is set, all loggers forget what they know of levels
@@ -486,8 +481,8 @@ class ItemContext:
 
     def restore_log_records(self) -> None:
         """Give caplog's users in teardown the records of the body: pytest cleared them for the replayed call."""
-        if self._logs is not None:
-            self._logs.restore_records()
+        if self._logs is not None and self._logs.handler is not None:
+            self._item.stash[caplog_records_key]["call"][:] = self._logs.handler.records
 
 
 def _those_of(*swaps: Swap | None) -> tuple[Swap, ...]:

@@ -169,7 +169,12 @@ class Recovery:
         `here`: the worker wrote into this machine's run folder.
         """
         finished = sum(map(self._ledger.is_finished, unit.items))
-        folder = self._folder(unit)
+        run = self._run.folder.path
+        names = dict.fromkeys(brief.folder for brief in self._ledger.briefs(unit))
+        begun = [run / name for name in names if name in self._far or (run / name / JOURNAL).exists()]
+        unfinished = [folder for folder in begun if not _is_complete(folder)]
+        # What was being played: of several folders, as isolated variants have, the last that has no results yet.
+        folder = (unfinished or begun or [run / next(iter(names))])[-1]
         last = self._scene(folder)
         tries = self._tries.note(unit.name, finished + len(last.record.transcript))
         death = f"worker {worker} died {last.where_stopped}"
@@ -225,14 +230,6 @@ class Recovery:
         written = [self._write(run / name, results, death or why) for name, results in folders.items()]
         self._ledger.over(unit.name)
         return any(written)
-
-    def _folder(self, unit: WorkUnit) -> Path:
-        """Return the folder of the conversation that was being played: the last that was begun and has no results."""
-        run = self._run.folder.path
-        names = dict.fromkeys(brief.folder for brief in self._ledger.briefs(unit))
-        begun = [run / name for name in names if name in self._far or (run / name / JOURNAL).exists()]
-        unfinished = [folder for folder in begun if not _is_complete(folder)]
-        return (unfinished or begun or [run / next(iter(names))])[-1]
 
     def _scene(self, folder: Path) -> JournalSnapshot:
         if folder.name in self._far:
