@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from pytest_ltm._engine.port import Enclosed
 from pytest_ltm._journal import events
 from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._model.agent import ExpectedReply
@@ -119,8 +120,8 @@ class Channel:
         )  # fmt: skip
         self.journal.write(message)
         try:
-            deletes = self.record.memory.holders(withdrawn)
-            reply = self.port.reply(message, images, self._prompts(answer, about), deletes)
+            enclosed = Enclosed(images, self._prompts(answer, about), self.record.memory.holders(withdrawn))
+            reply = self.port.reply(message, enclosed)
         except AgentFault as fault:
             self._fault(number, fault)
             raise

@@ -100,6 +100,20 @@ class AgentLine(Protocol):
         """Let the agent go; returns a notice if it would not go quietly."""
 
 
+class Enclosed(Struct, frozen=True):
+    """What goes with a message."""
+
+    images: Sequence[str] = ()
+    """Files that are sent beside its text."""
+    prompts: Sequence[ExpectedReply] = ()
+    """What full marks ask for in reply, for a control that is Prompted."""
+    deletes: Sequence[str] = ()
+    """The records that an agent that DeletesRecords is to delete after it."""
+
+
+NOTHING = Enclosed()
+
+
 class Port(Protocol):
     """Answers the messages of one conversation."""
 
@@ -131,18 +145,8 @@ class Port(Protocol):
         It comes before a word of the message is written down.
         """
 
-    def reply(
-        self,
-        message: events.MessageSent,
-        images: Sequence[str] = (),
-        prompts: Sequence[ExpectedReply] = (),
-        deletes: Sequence[str] = (),
-    ) -> events.ReplyReceived:
-        """Return the reply to a message and the images in these files; AgentFault if there is none.
-
-        `prompts`: what full marks ask for, for a control that is Prompted. `deletes`: the records that an agent is to
-        delete after it.
-        """
+    def reply(self, message: events.MessageSent, enclosed: Enclosed = NOTHING) -> events.ReplyReceived:
+        """Return the reply to a message; AgentFault if there is none."""
 
     def tell(self, told: events.FillerSent) -> events.FillerSent:
         """Tell an exchange that needs no answer and return what was told; AgentFault if the agent will not have it."""
@@ -313,13 +317,7 @@ class LivePort:
         self._have(by)
         self._clock.tick()
 
-    def reply(
-        self,
-        message: events.MessageSent,
-        images: Sequence[str] = (),
-        prompts: Sequence[ExpectedReply] = (),
-        deletes: Sequence[str] = (),
-    ) -> events.ReplyReceived:
+    def reply(self, message: events.MessageSent, enclosed: Enclosed = NOTHING) -> events.ReplyReceived:
         """Ask the agent; one that remembers a question to be asked alone is put back before the next message."""
         self._exchange = message.exchange
         self._have(message.by)
@@ -333,22 +331,22 @@ class LivePort:
                 self._timings.write(SettleTime(exchange=self._exchange, seconds=round(self._watch() - began, 6)))
             began = self._watch()
             line.announce(message.by)
-            if prompts:
-                line.prompt(prompts)
+            if enclosed.prompts:
+                line.prompt(enclosed.prompts)
             line.tell_time(self._clock.now)
             if strays:
                 self._hold_state()
             try:
                 with self._tracing(message.exchange):
-                    reply = line.ask(message.text, images, message.user, alone=message.alone and not strays)
+                    reply = line.ask(message.text, enclosed.images, message.user, alone=message.alone and not strays)
             finally:
                 self._lose(line.lost)
             seconds = self._watch() - began
             with self._losing(reply.usage):
                 retrieved, in_context = line.retrieved(), line.in_context()
-                if deletes and "DeletesRecords" in self.capabilities:
+                if enclosed.deletes and "DeletesRecords" in self.capabilities:
                     with self._tracing(message.exchange):
-                        for record in deletes:
+                        for record in enclosed.deletes:
                             line.delete(record)
                 memory = line.written() + self._traced(patient=message.kind == "ask")
                 if self.capabilities.saves and not message.alone:
@@ -632,17 +630,9 @@ class Recorded:
         elif (message := self.upcoming(events.MessageSent)) is not None:
             self._follow(message.now)
 
-    def reply(
-        self,
-        message: events.MessageSent,
-        images: Sequence[str] = (),
-        prompts: Sequence[ExpectedReply] = (),
-        deletes: Sequence[str] = (),
-    ) -> events.ReplyReceived:
+    def reply(self, message: events.MessageSent, enclosed: Enclosed = NOTHING) -> events.ReplyReceived:
         """Return the recorded reply, or raise the recorded fault; a message that was in flight is sent again."""
-        return self._taken(events.ReplyReceived, message.exchange) or self._then.reply(
-            message, images, prompts, deletes
-        )
+        return self._taken(events.ReplyReceived, message.exchange) or self._then.reply(message, enclosed)
 
     def new_session(self) -> str | None:
         """Have the agent that goes on made anew; one of the record is gone."""

@@ -80,15 +80,9 @@ def read_recording(path: Path) -> Recording | None:
     if record.header is None:
         return None
     gone = record.fatal or record.faults_in_a_row >= MAX_CONSECUTIVE_FAULTS or bool(record.ended_early)
-    size = path.stat().st_size
-    return Recording(
-        record=record,
-        header=record.header,
-        kept=end if record.complete else before_faults if gone and record.faults_in_a_row else outside,
-        size=size,
-        torn=size - end,
-        heard=len(record.transcript) > 0 or (record.faults_in_a_row > 0 and not gone),
-    )
+    kept = end if record.complete else before_faults if gone and record.faults_in_a_row else outside
+    size, heard = path.stat().st_size, len(record.transcript) > 0 or (record.faults_in_a_row > 0 and not gone)
+    return Recording(record=record, header=record.header, kept=kept, size=size, torn=size - end, heard=heard)
 
 
 def cut_back(folder: Path, recording: Recording | None) -> None:

@@ -28,15 +28,9 @@ E = TypeVar("E", bound=events.Event)
 NO_AGENT = "it uses the agent itself, and there is none"
 NO_USER = "it asks its simulated user's model something else"
 SPOKEN = frozenset({"say", "ask"})
-_TAKEN = (
-    events.MessageSent,
-    events.ReplyReceived,
-    events.FillerSent,
-    events.Fault,
-    events.WaitBegan,
-    events.SessionBegan,
-    events.Watcher,
-)
+_HEARD = (events.MessageSent, events.ReplyReceived, events.FillerSent, events.Fault)
+# What a conversation that is held again comes to by itself; the script begins, jumps and ends as recorded.
+_TAKEN = (*_HEARD, events.WaitBegan, events.SessionBegan, events.Watcher)
 A = TypeVar("A", events.JudgeAsked, events.JudgeChecked, events.UserModelAsked)
 _APART = (events.Header, events.ModelAsked, events.VerdictRecorded)
 

@@ -125,12 +125,10 @@ def verdict_differences(before: ScenarioResult, after: ScenarioResult, plans: Se
         one, other = (
             next((example.version for example in plan.examples if example.key == before.id), "") for plan in plans
         )
-        by_source = is_of_source(one) and is_of_source(other)
-        texts += (
-            ["the test's source has changed"] * (one != other)
-            if by_source
-            else _version_difference("scenario", one, other)
-        )
+        if is_of_source(one) and is_of_source(other):  # hashes, which mean nothing to a reader
+            texts += ["the test's source has changed"] * (one != other)
+        else:
+            texts += _version_difference("scenario", one, other)
         texts += _version_difference("scoring", then.scoring, now.scoring)
         texts += _version_difference("reading", str(then.reading), str(now.reading))
         if before.judge_calls or after.judge_calls:

@@ -20,7 +20,7 @@ from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.errors import LtmInternalError
 from pytest_ltm.plugin.dataset import conversation_start, told_in
 from pytest_ltm.plugin.internals.item_context import capture_unattributed
-from pytest_ltm.plugin.item_body import SKIPS, ItemBody
+from pytest_ltm.plugin.item_body import SKIPS, ItemBody, Membership
 from pytest_ltm.plugin.planning import around_agent, clock_for, plan_for
 from pytest_ltm.reporting.failure import failure_text
 from pytest_ltm.reporting.summary import user_properties
@@ -88,7 +88,7 @@ class PlayedConversation:
             users = self._users.handle(example.key)
             ltm = factory.handle(body.send, example, lambda: self.conversation, judge=judge, users=users)
             self._handles.append(ltm)
-            body.join(self.conversation, ltm, ended=self._example_ended, unready=unready)
+            body.join(Membership(self.conversation, ltm, self._example_ended), unready=unready)
 
     def _calling(self, by: str, call: Callable[[], T]) -> T:
         body, own = self.bodies.get(by), own_thread()
@@ -175,7 +175,7 @@ class PlayedConversation:
         stopped = reason != "complete"
         if not (stopped and replaying):  # less has been replayed so far than the file holds
             result = self._result(stopped=stopped)
-            self._mode.end_conversation(self.conversation, result, stopped=stopped, replaying=replaying)
+            self._mode.keep_result(self.conversation, result, stopped=stopped, replaying=replaying)
 
     def _example_ended(self, body: ItemBody, lane: Lane, ending: Ending) -> tuple[ScenarioResult, str]:
         channel, place = self.conversation.channel, self.given.place

@@ -167,9 +167,7 @@ class ConversationMode:
         """Return the notices about the conversation beyond its own."""
         return []
 
-    def end_conversation(
-        self, talk: Conversation, result: ConversationResult, *, stopped: bool, replaying: bool
-    ) -> None:
+    def keep_result(self, talk: Conversation, result: ConversationResult, *, stopped: bool, replaying: bool) -> None:
         """The conversation is over: keep its results.
 
         `stopped`: by the pytest session; `replaying`: what is recorded of it was not said to its end. Never both.
@@ -338,9 +336,7 @@ class LiveMode(ConversationMode):
             return []
         return [*near_misses(self._live.agent, wanted).values()]
 
-    def end_conversation(
-        self, talk: Conversation, result: ConversationResult, *, stopped: bool, replaying: bool
-    ) -> None:
+    def keep_result(self, talk: Conversation, result: ConversationResult, *, stopped: bool, replaying: bool) -> None:
         """Write the results, and delete the checkpoints where the conversation cannot be resumed."""
         there = recorded_result(self.given.folder) if self._untouched or replaying else None
         if there is not None:  # what is recorded is not repeated: it gets what it lacks

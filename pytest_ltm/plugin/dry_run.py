@@ -115,9 +115,7 @@ class Rehearsed(ConversationMode):
             self._bars.append(bar)
         return row
 
-    def end_conversation(
-        self, talk: Conversation, result: ConversationResult, *, stopped: bool, replaying: bool
-    ) -> None:
+    def keep_result(self, talk: Conversation, result: ConversationResult, *, stopped: bool, replaying: bool) -> None:
         """Tell what it would take; nothing is written."""
         if stopped:
             return

@@ -53,18 +53,15 @@ def embedded_summary(run: RunResult, gate: Mapping[str, Any] | None = None, repo
     if not run.conversations:
         return head
     material = report_material([LoadedRun.from_results(run, gate)])
-    text = (
-        template_environment()
-        .get_template("embedded.html.j2")
-        .render(
-            summary="\n".join(summary_lines(run, width=120, verbosity=0, color=False)),
-            gates=[*gate_answers(material), *leading_metric_answers(material)],
-            standings=agent_sentences(material),
-            curve=score_by_span(material),
-            trust=trust_line(material),
-            breaks=breaking_points(material, frozenset()),
-            report=report,
-        )
+    template = template_environment().get_template("embedded.html.j2")
+    text = template.render(
+        summary="\n".join(summary_lines(run, width=120, verbosity=0, color=False)),
+        gates=[*gate_answers(material), *leading_metric_answers(material)],
+        standings=agent_sentences(material),
+        curve=score_by_span(material),
+        trust=trust_line(material),
+        breaks=breaking_points(material, frozenset()),
+        report=report,
     )
     # The rules of our own page for the charts alone, in its colours on a light ground.
     colours, _, rules = read_assets(("page.css", "tables.css", "breaks.css")).removeprefix(":root {").partition("}")

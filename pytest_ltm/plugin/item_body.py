@@ -45,6 +45,7 @@ class Membership(NamedTuple):
     conversation: Conversation
     handle: Ltm
     ended: Callable[[ItemBody, Lane, Ending], tuple[ScenarioResult, str]]
+    """Returns the example's result and the text of its failure."""
 
 
 class ItemBody(GreenBody):
@@ -90,17 +91,10 @@ class ItemBody(GreenBody):
         setup_state.hold_nodes(self.item)
         self.item.stash[LANE] = self
 
-    def join(
-        self,
-        conversation: Conversation,
-        handle: Ltm,
-        *,
-        ended: Callable[[ItemBody, Lane, Ending], tuple[ScenarioResult, str]],
-        unready: Exception | None,
-    ) -> None:
-        """Take part in a conversation; `ended` returns the example's result and the text of its failure."""
-        self._part, self._unready = Membership(conversation, handle, ended), unready
-        self.sheet = handle.sheet
+    def join(self, part: Membership, *, unready: Exception | None) -> None:
+        """Take part in a conversation."""
+        self._part, self._unready = part, unready
+        self.sheet = part.handle.sheet
 
     @property
     def _joined(self) -> Membership:

@@ -237,14 +237,8 @@ class OptionTable:
             raise ConfigurationError(f"two plugins have a data set {dataset.name!r}")
         self.datasets[dataset.name] = dataset
         for option in () if dataset.family else dataset.options:
-            row = Option(
-                dataset.flag(option.name),
-                option.metavar,
-                option.help,
-                option.default,
-                DATA_SETS,
-                is_path=option.is_path,
-            )
+            flag = dataset.flag(option.name)
+            row = Option(flag, option.metavar, option.help, option.default, DATA_SETS, is_path=option.is_path)
             self.rows[row.dest] = row
             _add_option(self.parser, row)
 

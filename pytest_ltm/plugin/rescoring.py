@@ -273,7 +273,7 @@ class RescoredConversation(_setup.ConversationMode):
         kept = {one.notice_text for one in self._result.kept}
         return [one for one in self._result.notices if one not in kept]
 
-    def end_conversation(
+    def keep_result(
         self, talk: Conversation, result: _result.ConversationResult, *, stopped: bool, replaying: bool
     ) -> None:
         """Write the results, as those of the agent and of the end that are recorded."""
