@@ -394,9 +394,8 @@ class Conversation:
             lane.body_ended = True
             self._settle(lane)
         except ScriptChanged as changed:
-            why = str(changed)
-            kept = KeptVerdict(example=lane.example.key, why=why)
-            self.kept[kept.example] = why
+            kept = KeptVerdict(example=lane.example.key, why=str(changed))
+            self.kept[kept.example] = kept.why
             self.notices.append(kept.notice_text)
             lane.body.unwind_body()
             lane.body_ended, lane.broken = True, None
