@@ -121,6 +121,7 @@ class AgendaScript(ConversationScript):
             for e in plan.examples
         ]
         self.agenda = _schedule.Agenda(entries, now=now, history=[past.at for past in history])
+        # An isolated example begins at once: an opening message would lie in its span.
         self._opening = plan.opening if plan.span is not None else ""
         self._rhythm = _schedule.session_rhythm(plan.sessions, span=plan.span, began=now)
 
@@ -133,6 +134,7 @@ class AgendaScript(ConversationScript):
             return Send("", "opening", opening)
         self._advance(talk)
         decision = self.agenda.decide(listening=talk.has_counting_watcher)
+        # After the last example there is no user to come back, so no further session is begun.
         if self._rhythm is not None and not isinstance(decision, _schedule.Finish):
             position, now = talk.channel.transcript.counted_tokens, talk.channel.clock.now
             if self._rhythm.is_over(position, now):
@@ -187,6 +189,7 @@ class FillerSender:
             exchange = self._channel.tell(filler)
         else:
             exchange = self._channel.ask("", "filler", filler.message, tokens=filler.message_tokens)
+        # Else the agenda would decide for filler again and again, and the run would never end.
         if self._channel.transcript.counted_tokens == before:
             raise ConversationOver("the filler adds no tokens, so no wait would ever end. Use another --ltm-filler")
         return exchange
@@ -212,6 +215,7 @@ class FillerSender:
                 exchange = self._channel.ask("", "history", message)
         except AgentFault as fault:
             raise ConversationOver(f"the agent did not take {past.id} of the history: {fault}") from fault
+        # A question may depend on the exchange, or on what it holds: dialogue turns, facts, summaries.
         for name in (past.id, *past.holds):
             self.told[name] = (*self.told.get(name, ()), exchange.number)
         if "ShowsRetrieval" in self._channel.capabilities:
@@ -291,6 +295,7 @@ class Conversation:
             case GiveUp(reason):
                 self.give_up(reason)
             case _schedule.Finish():
+                # Nothing follows that could settle a watcher, so each is asked for the last time.
                 for lane in list(self._watched.values()):
                     for watching in lane.watching:
                         if watching.verdict is None:
@@ -333,8 +338,10 @@ class Conversation:
     def close(self, reason: str) -> None:
         """Unwind whatever is still in progress, report nothing of it, and finish the files."""
         for lane in self.lanes:
+            # A body that never began has no greenlet to unwind, and no clean-up to run.
             if lane.start is not None and not lane.ended:
                 lane.body.unwind_body()
+        # While recorded events are replayed the journal has its end already, or is to be resumed further.
         if not self.finished and not self.channel.port.replaying:
             self.channel.journal.note(events.End(reason=reason))
         self.finished = True
@@ -346,6 +353,7 @@ class Conversation:
 
     def _begin(self, lane: Lane) -> None:
         lane.start = self.channel.transcript.counted_tokens
+        # Before anything is written: what the agent cannot play never began.
         unplayable = lane.unplayable(self.counter, self.channel.capabilities)
         if unplayable:
             self._release(lane)
@@ -398,6 +406,7 @@ class Conversation:
             self.kept[kept.example] = kept.why
             self.notices.append(kept.notice_text)
             lane.body.unwind_body()
+            # It keeps its recorded verdict, whatever it raises while it is unwound.
             lane.body_ended, lane.broken = True, None
             self._watched.pop(lane.index, None)
 
@@ -412,6 +421,7 @@ class Conversation:
         there = len(self.pastime.history)
         if wait.history > there:
             raise ScenarioError(f"waits for {wait.history} exchanges of the history, and it has {there}")
+        # Checked against the record before it is written: a journal never holds what did not happen.
         event = events.WaitBegan(example=lane.example.key, tokens=tokens, time=time, history=wait.history)
         self.script.check(lane, event)
         self.channel.journal.write(event)
@@ -551,6 +561,7 @@ class Conversation:
             self._attempt(lambda: self.channel.ask(lane.example.key, "reset", reset))
 
     def _end(self, lane: Lane, ending: Ending) -> None:
+        # `note`, not `write`: an end must not fail where nothing may be written any more.
         self.channel.journal.note(events.End(example=lane.example.key))
         lane.ended = True
         self._watched.pop(lane.index, None)

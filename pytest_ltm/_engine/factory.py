@@ -50,6 +50,7 @@ class ConversationFactory(Struct, frozen=True, kw_only=True):
 
     def recorded_port(self, recorded: RecordedEvents, then: Port) -> Port:
         """Return who answers from a record, and `then` goes on."""
+        # Without a record the port answers itself: no exchange then passes through another layer.
         return Recorded(recorded, self.clock, then) if recorded.replaying else then
 
     def open(

@@ -120,6 +120,7 @@ class Lane(Struct):
             raise ScenarioError(
                 f"cannot wait beyond the memory span: {wait.tokens:,} tokens, the span has {self.span:,}"
             )
+        # A share of the span is counted from the example's beginning, tokens from now: the later one holds.
         start = position if self.start is None else self.start
         return math.ceil(max(position + wait.tokens, start + wait.span * self.span)), time
 
@@ -132,9 +133,11 @@ class Lane(Struct):
             raise ScenarioError(
                 "asks before it has said anything, so there is nothing to remember. Say something first"
             )
+        # Without `about` a question is on all that the scenario has said so far.
         if not about:
             return self.uncredited_exchanges
         own: dict[str, tuple[int, ...]] = {exchange.message: (exchange.number,) for exchange in self.own}
+        # Its own message comes first: an id of the history that reads the same is not meant.
         known = ChainMap(own, history or {})
         for text in about:
             if text not in known:
@@ -154,6 +157,7 @@ class Lane(Struct):
         missing = sorted(needed - capabilities)
         if missing:
             return f"needs an agent that is {' and '.join(missing)}"
+        # Only what is known before the body runs; what a body makes up is measured once it is said.
         steps = self.example.definition.steps if self.example.definition else ()
         tokens = sum(counter.count(step.text) for step in steps if not isinstance(step, Wait))
         if self.span is None or tokens <= self.span:
@@ -198,6 +202,7 @@ class Lane(Struct):
             return Ending(verdict=Unscored(str(broken), cause=broken.cause))
         if broken is None and not self.questions and self.body.assertion is None:
             broken = ScenarioError("asks nothing, so it cannot be scored. Add an `ask` or a watcher")
+        # A control that was not told what to say is no measure of memory: not even of a failed check.
         if self.unprompted and (broken is None or (isinstance(broken, Exception) and self.broken is None)):
             return Ending(verdict=Unscored(NO_ORACLE))
         if broken is not None:

@@ -195,6 +195,7 @@ class Checkpoints:
             except OSError as error:
                 raise disk_fault(self._folder, error) from error
             write_whole(self._folder / f"{number}.bin", state)
+        # Written before older ones go: a process that is killed in between has the state that it needs.
         self._held[number] = b"" if self._folder is not None else state
         for old in sorted(self._held)[:-KEPT]:
             del self._held[old]
@@ -270,6 +271,7 @@ class LivePort:
         """The state before the first message."""
         self._used = False
         """The agent has heard something since it was made."""
+        # What is recorded was said to another process's agent; this one has heard nothing of it.
         self._behind = known is not None
         self._strayed = False
         """All that keeps the agent from being where the conversation is are questions meant to be asked alone."""
@@ -313,6 +315,7 @@ class LivePort:
     def ready(self, by: str) -> None:
         """Have the agent there, and look at the clock; ConversationOver where the budget is spent."""
         if self._account is not None:
+            # Before the agent is made, since making one may cost as well.
             self._account.check()
         self._have(by)
         self._clock.tick()
@@ -321,6 +324,7 @@ class LivePort:
         """Ask the agent; one that remembers a question to be asked alone is put back before the next message."""
         self._exchange = message.exchange
         self._have(message.by)
+        # An agent that can answer without a trace does so; any other is put back afterwards.
         strays = message.alone and not self.capabilities.leaves_no_trace
 
         def ask() -> tuple[Reply, float, tuple[str, ...] | None, tuple[str, ...], tuple[MemoryOperation, ...]]:
@@ -342,6 +346,7 @@ class LivePort:
             finally:
                 self._lose(line.lost)
             seconds = self._watch() - began
+            # The reply is paid for; a fault in what is asked about it must not hide that.
             with self._losing(reply.usage):
                 retrieved, in_context = line.retrieved(), line.in_context()
                 if enclosed.deletes and "DeletesRecords" in self.capabilities:
@@ -399,6 +404,7 @@ class LivePort:
         """Write down what the reply took, and charge it."""
         if self._asked is None:
             return
+        # Only now: a run that is resumed reads from the journal what it has spent, which must not be less.
         (message, seconds), self._asked = self._asked, None
         self._timings.write(ReplyTime(exchange=reply.exchange, seconds=round(seconds, 6)))
         self._charge(reply, calls=1, counted=(message.tokens, reply.tokens))
@@ -445,6 +451,7 @@ class LivePort:
             try:
                 can, said = self.capabilities, self._said.remembered
                 strayed = self._strayed or len(said) < len(self._said)
+                # A state holds questions asked alone, too, unless the agent can be put back before them.
                 if can.rewinds or (can.saves and not strayed):
                     self._load()
                 elif "AcceptsHistory" in can and "Stateless" not in can:
@@ -477,6 +484,7 @@ class LivePort:
                 self.line.load(self._first)
             return
         place = len(remembered) - 1
+        # What was told can be told again, so the state may be older than the last exchange.
         while remembered[place].told and place and not held.has_state(remembered[place].number):
             place -= 1
         number = remembered[place].number
@@ -645,6 +653,7 @@ class Recorded:
     def _taken(self, kind: type[R], number: int) -> R | None:
         fault = self.upcoming(events.Fault)
         if fault is not None:
+            # With what was lost, since the event that is written for it must be the recorded one.
             again = AgentFault(fault.text, fatal=fault.fatal)
             again.usage = fault.lost
             raise again

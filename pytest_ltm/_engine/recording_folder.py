@@ -73,6 +73,7 @@ def read_recording(path: Path) -> Recording | None:
     record = ConversationRecord()
     end = outside = before_faults = 0
     for end, event in record.follow_journal(path):
+        # The place before a row of faults: an agent that was gone is asked again from there.
         if isinstance(event, events.Fault) and record.faults_in_a_row == 1:
             before_faults = outside
         if isinstance(event, _OUTSIDE):
@@ -93,6 +94,7 @@ def cut_back(folder: Path, recording: Recording | None) -> None:
     with open_regular(path) as file:
         file.seek(kept)
         cut = file.read().decode("utf-8", "backslashreplace")
+    # First there, and on disk: only then may it go from the journal.
     timings = Timings.resuming(folder / TIMINGS)
     try:
         timings.write(Resumed(kept=kept, cut=cut))

@@ -106,6 +106,7 @@ class Playback:
         replies = self._asked.get((kind, example, prompt, vote))
         if not replies:
             return None
+        # The last one stands for all further ones: a test may ask its judge more often than it did.
         result: A = replies.popleft() if len(replies) > 1 else replies[0]
         return result
 
@@ -266,6 +267,7 @@ class RecordScript(_talk.ConversationScript):
         wanted, self._playback.wanted = self._playback.wanted, ""
         if wanted:
             raise _talk.ScriptChanged(wanted)
+        # An example that failed midway had more to say then; that is no change of its script.
         by_itself = lane.broken is None and lane.body.error is None and lane.body.assertion is None
         if by_itself and self._playback.count_remaining(lane.example.key) and not lane.released:
             raise _talk.ScriptChanged("it ends where it went on")
@@ -293,6 +295,7 @@ class RecordScript(_talk.ConversationScript):
 
     def _history(self, talk: _talk.Conversation, text: str) -> _talk.TellHistoryPart:
         """Return the next part of the history, which must be what was told."""
+        # The parts depend on how long a message may be, and so on the agent: they are cut as they were then.
         if not self._parts and self._told < len(talk.pastime.history):
             self._parts.extend(talk.pastime.messages(self._told))
         if not self._parts or as_recorded(self._parts[0]) != text:

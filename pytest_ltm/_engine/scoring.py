@@ -42,6 +42,7 @@ def scenario_result(
     """
     outcome, cause, reason = classify_ending(ending, lane.example.threshold)
     if own_wish:
+        # pytest.skip in a test is its own wish, no fault of agent or scenario.
         outcome, cause, reason = "skipped", "", str(ending.error)
     verdict = None if ending.verdict is None else with_bounds(ending.verdict)
     score = verdict if isinstance(verdict, Score) else None
@@ -53,6 +54,7 @@ def scenario_result(
         rule = f"{rule}+{reading}"
     remembered = None
     if memory is not None and memory.is_known:
+        # Only for an agent that shows its memory: to know the words of all that was said takes time.
         memory.hear(transcript)
         own, right = [one.number for one in lane.own], {one.number: one.right for one in lane.questions}
         is_lost = score is not None and score.value < 1

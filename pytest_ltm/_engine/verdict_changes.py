@@ -131,6 +131,7 @@ def verdict_differences(before: ScenarioResult, after: ScenarioResult, plans: Se
             texts += _version_difference("scenario", one, other)
         texts += _version_difference("scoring", then.scoring, now.scoring)
         texts += _version_difference("reading", str(then.reading), str(now.reading))
+        # Another judge explains nothing where no judge was asked.
         if before.judge_calls or after.judge_calls:
             texts += _judge_differences(then.judge, now.judge)
             texts += _version_difference("votes", str(then.judge_votes), str(now.judge_votes))
@@ -257,6 +258,7 @@ def ending_told(verdict: events.VerdictRecorded | None) -> Ending:
     if verdict is None:
         return Ending(unreached="no verdict is recorded")
     if verdict.score is not None and 0 <= verdict.score <= 1:
+        # An older journal may hold an upper bound below the score, or none.
         left_open = min(max((verdict.upper or 0.0) - verdict.score, 0.0), 1.0)
         score = Score(verdict.score, verdict.reason, rule=verdict.rule, left_open=left_open)
         return Ending(verdict=undecided_if_open(score))
