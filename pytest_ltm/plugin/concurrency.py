@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pytest_ltm._calls import KINDS
-from pytest_ltm._calls.event_loop import blocked_seconds
+from pytest_ltm._calls.event_loop import blocked_seconds, share_in_thread
 from pytest_ltm._calls.foreign import UNBLOCK
 from pytest_ltm._calls.hub import Hub, OwnThread
 from pytest_ltm._calls.time_limits import limits_aside
@@ -25,11 +25,12 @@ from pytest_ltm.plugin.internals.item_context import suspend_item_context
 from pytest_ltm.plugin.internals.threads import route_agent_output
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from pytest_ltm._journal.result import ConversationName
     from pytest_ltm.agents._adapt import AgentSource
     from pytest_ltm.plugin.conversation_run import PlayedConversation
+    from pytest_ltm.plugin.settings import RunSettings
 
 # How many conversations `auto` plays at most.
 AUTO: Final = 64
@@ -59,6 +60,17 @@ def most_at_once(source: AgentSource, wanted: int | None, *, jumps: bool) -> int
     inner = spec_within(source).split(":")[1:2] if source.kind else []  # what ts:, memory: and others ask
     waits = source.apart or _REMOTE & {source.kind, *inner} or inspect.iscoroutinefunction(reply)
     return AUTO if waits or safe else 1
+
+
+def limit_conversations(sources: Mapping[str, AgentSource], settings: RunSettings) -> tuple[int, dict[str, int]]:
+    """Return how many conversations may be played at once in all, and of each agent, by label; {}: one at a time."""
+    wanted, jumps = settings.concurrency, settings.time == "jump"
+    by_label = {label: most_at_once(one, wanted, jumps=jumps) for label, one in sources.items()}
+    for label, source in sources.items():
+        source.at_once = by_label[label] > 1
+    if any(most > 1 for most in by_label.values()):
+        share_in_thread()  # before any agent is made: a client belongs to the loop in which it was made
+    return wanted or AUTO, by_label if any(by_label.values()) else {}
 
 
 def allow_files(wanted: int) -> None:

@@ -313,6 +313,7 @@ class LiveMode(ConversationMode):
         self, make: Callable[[], AgentCaller], site: ConversationFactory, timings: Timings, **options: Any
     ) -> LivePort:
         given = self.given
+        # Kept for what the factory, which was made before it, tells of attempts: they are noted in its timings.
         self._live = site.live_port(
             make, timings, tariff=given.tariff, account=given.account, watch=own_time,
             traces=given.config.stash.get(TRACES, None), **options,

@@ -71,6 +71,7 @@ def _declared_reports(source: AgentSource) -> frozenset[str] | None:
         annotation = inspect.signature(function).return_annotation
     except (TypeError, ValueError):
         return None
+    # Its text, since an annotation may be a string, an Optional, or an awaitable of the class.
     if "Reply" in str(annotation):
         return frozenset({"usage", "cost_usd"})
     if callable(getattr(given, "usage", None)):
@@ -103,6 +104,7 @@ class RunCosts:
 
     def user(self, name: str) -> KnownPrice:
         """Return what is known of the cost of a simulated user's model, by the name that records give it."""
+        # Only a test knows its users' models, so their prices are looked up when the first message is due.
         if name not in self._users:
             known = _known_price(self._prices.price_for(_cost.USER), name, free=name == _cost.SCRIPTED)
             if self._limits.usd is not None and known.untold:
@@ -141,6 +143,7 @@ class RunCosts:
         """Begin the ledger, in the run folder, with what the run has spent before it was resumed."""
         if self._budget is None:
             return
+        # A budget is the run's, not the session's: what was spent before it was resumed counts, checks included.
         sides: dict[_cost.Side, dict[str, _cost.SpentBudget]] = {"agent": {}, "judge": {}, "user": {}, "lost": {}}
         for name, path in conversations_in(self._folder, JOURNAL).items():
             tariff = self.tariff_of(name.agent)

@@ -109,6 +109,7 @@ class Rehearsed(ConversationMode):
         if ending.unplayable is not None:
             self._unplayed.append(f"{example.scenario}: {ending.unplayable}")
         self._cut += body.assertion is not None or (ending.error is not None and body.is_begun)
+        # One that could not be played has said nothing, and has no bar.
         if lane.own:
             own, end = tuple(exchange.start for exchange in lane.own), lane.own[-1].end
             bar = Bar(scenario=example.scenario, example=example.example, start=own[0], end=end, speaks=own)

@@ -381,11 +381,21 @@ class Canaries:
         from filelock import FileLock
 
         with FileLock(self._folder / CANARIES_LOCK):  # the others wait for what is found out here
-            precheck = _journal.read_precheck(self._folder)
+            known = _journal.read_precheck(self._folder)
+            precheck = known or self._graded_before(judge)
             if precheck is None:
-                precheck = self._graded_before(judge) or self._graded(judge)
-                if precheck.verdict != "unfinished":
-                    _journal.write_precheck(self._folder, precheck)
+                precheck = Precheck(kind="canaries", of=judge.plan_entry, verdict="unfinished")
+                with self._connection(judge, _journal.JOURNAL) as connection, suppress(BudgetSpent):
+                    faults: list[str] = []
+                    for canary in CANARIES:
+                        fault = canary.fault(connection.handle(canary.name)) if len(faults) < STOPPING else ""
+                        faults += [fault] * bool(fault)
+                    verdict: Literal["wrong", "right"] = "wrong" if len(faults) >= STOPPING else "right"
+                    precheck = replace(precheck, verdict=verdict, why="; ".join(faults))
+                calls, tokens, usd, guessed = _journal.precheck_usage(self._folder, self._run.costs.judge.tariff)
+                precheck = replace(precheck, calls=calls, tokens=tokens, cost_usd=usd, estimated=guessed)
+            if known is None and precheck.verdict != "unfinished":
+                _journal.write_precheck(self._folder, precheck)
         return f"{precheck.why}. {JUDGE_CURE}" if precheck.verdict == "wrong" else ""
 
     def complete_checks(self) -> None:
@@ -429,18 +439,6 @@ class Canaries:
         if precheck is None or (precheck.of, precheck.verdict) != (judge.plan_entry, "right"):
             return None
         return replace(precheck, calls=0, tokens=0, cost_usd=None, estimated=False)
-
-    def _graded(self, judge: NamedJudge) -> Precheck:
-        precheck = Precheck(kind="canaries", of=judge.plan_entry, verdict="unfinished")
-        with self._connection(judge, _journal.JOURNAL) as connection, suppress(BudgetSpent):
-            faults: list[str] = []
-            for canary in CANARIES:
-                fault = canary.fault(connection.handle(canary.name)) if len(faults) < STOPPING else ""
-                faults += [fault] * bool(fault)
-            verdict: Literal["wrong", "right"] = "wrong" if len(faults) >= STOPPING else "right"
-            precheck = replace(precheck, verdict=verdict, why="; ".join(faults))
-        calls, tokens, usd, guessed = _journal.precheck_usage(self._folder, self._run.costs.judge.tariff)
-        return replace(precheck, calls=calls, tokens=tokens, cost_usd=usd, estimated=guessed)
 
     @contextmanager
     def _connection(self, judge: NamedJudge, name: str) -> Iterator[JudgeConnection]:

@@ -7,7 +7,7 @@ import secrets
 import sys
 from collections import Counter
 from contextlib import nullcontext, suppress
-from functools import cache, partial
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import pytest
 from msgspec import structs
 
-from pytest_ltm._calls.event_loop import close_loops, share_in_thread
+from pytest_ltm._calls.event_loop import close_loops
 from pytest_ltm._calls.time_limits import lift
 from pytest_ltm._engine.recording_folder import JOURNAL, TIMINGS
 from pytest_ltm._journal.cost import LEDGER
@@ -34,7 +34,7 @@ from pytest_ltm.plugin.conversation_setup import ConversationInputs, Conversatio
 from pytest_ltm.plugin.costs import RunCosts
 from pytest_ltm.plugin.internals import setup as _internals
 from pytest_ltm.plugin.internals.item_context import CapturedStreams
-from pytest_ltm.plugin.item_body import ItemBody
+from pytest_ltm.plugin.item_body import BodyConditions
 from pytest_ltm.plugin.items import LTM_ITEM, UNWRITTEN, LtmItem, items_by_conversation
 from pytest_ltm.plugin.options import name_option_in_errors
 from pytest_ltm.plugin.planning import plan_for
@@ -158,6 +158,13 @@ _YOUNG_SECONDS = 60.0
 class LtmRun:
     """One pytest session as an LTM run, in this process."""
 
+    gated = False
+    """A gate is on: a score below its threshold fails no item."""
+    disk_is_gone = False
+    """The disk could not be written, here or under a worker, so the session was ended."""
+    ended_by = ""
+    """The signal that ended the session, here or in a worker: SIGTERM or SIGHUP."""
+
     def __init__(
         self, config: pytest.Config, settings: RunSettings, selection: Selection,
         mode: Callable[[ConversationInputs], ConversationMode], withheld: str,
@@ -179,12 +186,6 @@ class LtmRun:
         self.folder = RunFolder(settings.ltm_dir, known or run_id(), self.resumed)
         self.costs = RunCosts(settings, self.sources, self.folder.path, spends=self.plays)
         self.is_worker = bool(worker)
-        self.gated = False
-        """A gate is on: a score below its threshold fails no item."""
-        self.disk_is_gone = False
-        """The disk could not be written, here or under a worker, so the session was ended."""
-        self.ended_by = ""
-        """The signal that ended the session, here or in a worker: SIGTERM or SIGHUP."""
         self.scenario_names: set[str] = set()
         """Of everything collected."""
         self.deselected: Counter[tuple[str, str]] = Counter()
@@ -200,7 +201,8 @@ class LtmRun:
         self._session: pytest.Session | None = None
         self._setup_state: _internals.TreeSetupState | None = None
         self._pool: _internals.Pool = {}
-        self._groups: dict[ConversationName, list[LtmItem]] = {}
+        self.groups: dict[ConversationName, list[LtmItem]] = {}
+        """The items of each conversation, in order."""
         self._playing: PlayedConversation | None = None
         self._results: dict[str, Mapping[str, ScenarioResult]] = {}
         """Of the conversations that this process has begun."""
@@ -208,8 +210,12 @@ class LtmRun:
         """Plays what is not played alone, where several conversations are played at once."""
         self.to_come: list[ConversationName] = []
         """Those that have not begun there, in their order; a worker knows those that it was handed."""
-        self.most_at_once, self.of_agent = self._limits()
+        self.most_at_once, self.of_agent = 1, dict[str, int]()
         """How many conversations of an agent may be played at once, by label; 0: it is played alone."""
+        if settings.concurrency != 1 and self.plays:
+            from pytest_ltm.plugin.concurrency import limit_conversations
+
+            self.most_at_once, self.of_agent = limit_conversations(self.sources, settings)
         self._asked_for: tuple[pytest.Item, pytest.Item | None] | None = None
 
     # --- which items
@@ -262,7 +268,7 @@ class LtmRun:
         """Put the items back in order: `--ff`, `--nf` and plugins that shuffle have mixed the conversations."""
         known = [item.stash[LTM_ITEM] for item in session.items]
         session.items[:] = [one.item for one in _collection.in_order(known, self.settings)]
-        self._groups = items_by_conversation(known)
+        self.groups = items_by_conversation(known)
         for item in session.items:
             _internals.never_rerun(item)
 
@@ -349,27 +355,14 @@ class LtmRun:
             self._let_go(self.to_come)
             self.to_come.clear()
 
-    def _limits(self) -> tuple[int, dict[str, int]]:
-        if self.settings.concurrency == 1 or not self.plays:
-            return 1, {}
-        from pytest_ltm.plugin.concurrency import AUTO, most_at_once
-
-        wanted, jumps = self.settings.concurrency, self.settings.time == "jump"
-        by_label = {label: most_at_once(one, wanted, jumps=jumps) for label, one in self.sources.items()}
-        for label, source in self.sources.items():
-            source.at_once = by_label[label] > 1
-        if any(most > 1 for most in by_label.values()):
-            share_in_thread()
-        return wanted or AUTO, by_label if any(by_label.values()) else {}
-
     def _several(self) -> ConcurrentRunner | None:
         """Return what plays several conversations at once; None where one is played at a time."""
         if self._at_once is None and self._setup_state is not None and self.of_agent:
             from pytest_ltm.plugin.concurrency import ConcurrentRunner
 
             if not self.is_worker:
-                self.enqueue_conversations(self._groups)
-                for known in chain.from_iterable(self._groups[name] for name in self.to_come):
+                self.enqueue_conversations(self.groups)
+                for known in chain.from_iterable(self.groups[name] for name in self.to_come):
                     self._setup_state.hold_nodes(known.item)  # fixtures live until nobody needs them any more
             self._at_once = ConcurrentRunner(self)
         return self._at_once
@@ -395,7 +388,7 @@ class LtmRun:
 
     def _let_go(self, names: Iterable[ConversationName]) -> None:
         if self._setup_state is not None and not self.is_worker:
-            for known in chain.from_iterable(self._groups[name] for name in names):
+            for known in chain.from_iterable(self.groups[name] for name in names):
                 self._setup_state.let_go(known.item)
 
     @property
@@ -461,13 +454,11 @@ class LtmRun:
         setup_state = self._setup_state
         for tell in self.following:
             tell(name, "begins")
-        given, limit = self._given(self._groups[name]), self.settings.evaluator_timeout
-        make_body = partial(
-            ItemBody, setup_state=setup_state, pool=self._pool, next_up=self._next_up, withheld=self._withheld,
-            limit=limit,
-        )  # fmt: skip
+        given, limit = self._given(self.groups[name]), self.settings.evaluator_timeout
+        conditions = BodyConditions(setup_state, self._pool, self._next_up, self._withheld, limit)
         again = cache(lambda: _collection.repeat_command(self.config, self.settings, given.place))
-        playing = PlayedConversation(given, self._mode(given), make_body, again=again, heard=self._heard)
+        playing = PlayedConversation(given, self._mode(given), conditions, again=again, heard=self._heard)
+        # The same dict that it goes on to fill: `ltm_scheduler` shows results as they come.
         self._results[str(name)] = playing.results
         for observer in self.observing:
             playing.observe(observer(playing))
@@ -523,12 +514,12 @@ class LtmRun:
     def expected(self) -> int:
         """Return how many examples the run has, as far as it is known in this process."""
         xdist = getattr(self.config.pluginmanager.get_plugin("ltm-xdist"), "scheduling", None)
-        return len(getattr(xdist, "collection", None) or ()) or sum(map(len, self._groups.values()))
+        return len(getattr(xdist, "collection", None) or ()) or sum(map(len, self.groups.values()))
 
     def conversations(self) -> set[ConversationName]:
         """Return the run's conversations, as far as it is known in this process."""
         xdist = self.config.pluginmanager.get_plugin("ltm-xdist")
-        return getattr(xdist, "conversations", None) or set(self._groups)
+        return getattr(xdist, "conversations", None) or set(self.groups)
 
     def pytest_unconfigure(self) -> None:
         """Let others have the run folder."""

@@ -153,6 +153,7 @@ class ReportedItem:
     def put_in(self) -> int:
         """Report this item, whichever xdist asked for."""
         if self.index is None:
+            # Looked up once: with thousands of items each search would take as long as a report.
             self.index = self._item.session.items.index(self._item)
         asked: int = self._worker.item_index
         self._worker.item_index = self.index
@@ -195,6 +196,7 @@ class Logs:
         """Keep what the item has added, removed and set; log as before."""
         root, (level, others, mine) = logging.root, outside
         if root.handlers != mine:
+            # A test may add or remove handlers of its own, which must be there again when it goes on.
             self._added = [one for one in root.handlers if one not in others]
             self._removed = [one for one in others if one not in root.handlers]
         root.handlers[:] = others
@@ -376,6 +378,7 @@ class Warnings:
         self._inside: WarningState = (list(filters), *rest)
         if config.pluginmanager.has_plugin("warnings"):
             ihook = config.hook if item is None else item.ihook
+            # pytest's own, so that marks, options and -W mean what they mean elsewhere.
             recording = catch_warnings_for_item(config=config, ihook=ihook, when="runtest", item=item)
             with self.active():
                 recording.__enter__()
@@ -437,7 +440,9 @@ class ItemContext:
         own = own_thread()
         self._pinned = None if own is None else Pinned(own)
         self._output = None if capture is None or self._fixture is None else CapturedStreams(capture, self._fixture)
+        # Warnings are first in and last out: what the others warn of meanwhile is still this item's.
         self._claimed = _those_of(self.warnings, CurrentTest(item), self._reported, self._logs, self._output)
+        # The loop is none of the claims: an agent's reply is awaited in a loop of its own.
         self._active = (self.spent, *self._claimed, RunningLoop())
 
     def begin_call(self) -> None:
