@@ -69,7 +69,7 @@ def limit_conversations(sources: Mapping[str, AgentSource], settings: RunSetting
     for label, source in sources.items():
         source.at_once = by_label[label] > 1
     if any(most > 1 for most in by_label.values()):
-        share_in_thread()  # before any agent is made: a client belongs to the loop in which it was made
+        share_in_thread()  # the loop of those that overlap must turn while a body has the main thread
     return wanted or AUTO, by_label if any(by_label.values()) else {}
 
 

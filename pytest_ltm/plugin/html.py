@@ -169,13 +169,9 @@ class HtmlReport:
         """Fill our columns from the item's properties."""
         fields: dict[str, object] = dict(getattr(report, "user_properties", ()))
         for place, name in enumerate(COLUMNS.values(), start=_PLACE):
-            match fields.get(name):
-                case float() as value:
-                    text = f"{value:.4g}"
-                case int() as value:
-                    text = f"{value:,}"
-                case value:
-                    text = escape(str("" if value is None else value))
+            value = fields.get(name)
+            number = f"{value:.4g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else ""
+            text = number or escape(str("" if value is None else value))
             if place == _PLACE and text and self._own:
                 text = f'<a href="{escape(self._own)}#{urlencode({"ex": report.nodeid})}">{text}</a>'
             cells.insert(place, f'<td class="col-{name}">{text}</td>')

@@ -93,11 +93,9 @@ class Report:
                 for name, line in settings.suite.lines.items()
             )
             lines.append(f"ltm: set by {Path(settings.suite.path).name}: {', '.join(said)}")
-        if settings.judge != NO_JUDGE:
-            lines.append(f"ltm: judge: {settings.judge}; votes on a 'no': {settings.judge_votes}")
-        if run.plays:
-            lines.append(f"ltm: run folder: {run.folder.shown()}")
-        lines += self._warnings()
+        votes = f"votes on a 'no': {settings.judge_votes}"
+        lines += [f"ltm: judge: {settings.judge}; {votes}"] * (settings.judge != NO_JUDGE)
+        lines += [*[f"ltm: run folder: {run.folder.shown()}"] * run.plays, *self._warnings()]
         if settings.shard is not None:
             lines.append(f"ltm: shard: {settings.shard.number} of {settings.shard.of}")
         if settings.dataset is not None:

@@ -339,23 +339,20 @@ class RunningLoop:
 
     def put_in(self) -> asyncio.AbstractEventLoop | None:
         """Run in this item's loop, if it is in any."""
-        module = _asyncio()
-        if module is None:
-            return None
-        outside: asyncio.AbstractEventLoop | None = module._get_running_loop()
-        module._set_running_loop(self._mine)
-        return outside
+        return _swap_running_loop(self._mine)
 
     def take_out(self, outside: asyncio.AbstractEventLoop | None) -> None:
         """Run in whichever loop was running."""
-        module = _asyncio()
-        if module is not None:
-            self._mine = module._get_running_loop()
-            module._set_running_loop(outside)
+        self._mine = _swap_running_loop(outside)
 
 
-def _asyncio() -> Any:
-    return sys.modules.get("asyncio")  # until somebody has imported it no loop runs
+def _swap_running_loop(loop: asyncio.AbstractEventLoop | None) -> asyncio.AbstractEventLoop | None:
+    module: Any = sys.modules.get("asyncio")  # until somebody has imported it no loop runs
+    if module is None:
+        return None
+    before: asyncio.AbstractEventLoop | None = module._get_running_loop()
+    module._set_running_loop(loop)
+    return before
 
 
 # --- Warnings: filters and records of an item's own.

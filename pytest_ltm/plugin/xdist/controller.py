@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -202,16 +203,13 @@ class Recovery:
         says `why`, the others refer to the death. Returns whether the conversation's results tell of it; those of one
         that was complete stay as they are.
         """
-        rows = self._ledger.rows(unit.name)
-        briefs = self._ledger.briefs(unit)
-        run = self._run.folder.path
+        rows, briefs, run = self._ledger.rows(unit.name), self._ledger.briefs(unit), self._run.folder.path
+        # Each journal is read once: the examples of one conversation may be hundreds.
+        scenes = {name: self._scene(run / name) for name in dict.fromkeys(brief.folder for brief in briefs)}
         open_ones = [brief for brief in briefs if brief.nodeid not in rows] if death else []
-        # Who was speaking, else who had begun: `spent_by` reads a journal, and is only asked where it is needed.
-        ranked = [one for one in open_ones if one.key == speaking] or [
-            *(one for one in open_ones if self._scene(run / one.folder).spent_by(one.key)["tokens"]),
-            *open_ones,
-        ]
-        blamed = ranked[0].nodeid if ranked else ""
+        spoke = (one for one in open_ones if one.key == speaking)
+        begun = (one for one in open_ones if scenes[one.folder].spent_by(one.key)["tokens"])
+        blamed = next((one.nodeid for one in chain(spoke, begun, open_ones)), "")
         others = f"{death}, and the conversation is given up" if blamed else why
         folders: dict[str, list[_result.ScenarioResult]] = {}
         for brief in briefs:
@@ -219,7 +217,7 @@ class Recovery:
                 row = from_record(_result.ScenarioResult, json.loads(rows[brief.nodeid]), "scenario")
             else:
                 is_it = brief.nodeid == blamed
-                row = self._unplayed(brief, why if is_it else others, blamed=is_it)
+                row = self._unplayed(brief, scenes[brief.folder], why if is_it else others, blamed=is_it)
             folders.setdefault(brief.folder, []).append(row)
             if not self._ledger.is_finished(brief.nodeid):
                 hook, location = self._run.config.hook, brief.location
@@ -227,7 +225,7 @@ class Recovery:
                 for report in reports_of(brief, row):
                     hook.pytest_runtest_logreport(report=report)
                 hook.pytest_runtest_logfinish(nodeid=brief.nodeid, location=location)
-        written = [self._write(run / name, results, death or why) for name, results in folders.items()]
+        written = [self._write(run / name, results, scenes[name], death or why) for name, results in folders.items()]
         self._ledger.over(unit.name)
         return any(written)
 
@@ -239,9 +237,8 @@ class Recovery:
     def _tariff(self, folder: str) -> Tariff:
         return self._run.costs.tariff_of(_name_of(folder).agent)
 
-    def _unplayed(self, brief: Brief, why: str, *, blamed: bool) -> _result.ScenarioResult:
+    def _unplayed(self, brief: Brief, last: JournalSnapshot, why: str, *, blamed: bool) -> _result.ScenarioResult:
         name = _name_of(brief.folder)
-        last = self._scene(self._run.folder.path / brief.folder)
         return _result.ScenarioResult(
             scenario=brief.scenario, example=brief.example, agent=name.agent, span_label=name.span, trial=name.trial,
             span=self._run.settings.spans[name.span], nodeid=brief.nodeid, score=None, reason=why,
@@ -249,12 +246,12 @@ class Recovery:
             threshold=brief.threshold, pass_k=brief.pass_k, skills=brief.skills, **last.spent_by(brief.key),
         )  # fmt: skip
 
-    def _write(self, folder: Path, rows: Sequence[_result.ScenarioResult], why: str) -> bool:
+    def _write(self, folder: Path, rows: Sequence[_result.ScenarioResult], last: JournalSnapshot, why: str) -> bool:
         """Write the results of an incomplete conversation; return whether they were written."""
         if _is_complete(folder):
             return False
         folder.mkdir(parents=True, exist_ok=True)
-        first, last = rows[0], self._scene(folder)
+        first = rows[0]
         spec = next(choice.spec for choice in self._run.settings.agents if choice.label == first.agent)
         header = last.record.header
         result = _result.ConversationResult(
