@@ -476,21 +476,16 @@ def shard_of(expected: Mapping[str, int], chosen: Shard) -> frozenset[str]:
     return frozenset(mine)
 
 
-class Sharding:
-    """Keeps the conversations of one shard, before anything else is selected: so all machines share alike."""
-
-    def __init__(self, settings: RunSettings, chosen: Shard) -> None:
-        self._settings, self._chosen = settings, chosen
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        """Deselect what other shards play; UsageError if there are fewer conversations than shards."""
-        ltm_items = items_of_conversations(item.stash[_items.LTM_ITEM] for item in items)
-        if ltm_items and len(ltm_items) < self._chosen.of:
-            raise pytest.UsageError(
-                f"--ltm-shard={self._chosen}: a conversation is never divided, and this run has only {len(ltm_items)}. "
-                f"Use {len(ltm_items)} or fewer"
-            )
-        expected = {name: expected_tokens(known, self._settings.spans) for name, known in ltm_items.items()}
-        mine = shard_of(expected, self._chosen)
-        deselect(config, items, (one.item for name in ltm_items.keys() - mine for one in ltm_items[name]))
+def keep_shard(config: pytest.Config, items: list[pytest.Item], settings: RunSettings) -> None:
+    """Deselect what other shards play; UsageError if there are fewer conversations than shards."""
+    if settings.shard is None:
+        return
+    ltm_items = items_of_conversations(item.stash[_items.LTM_ITEM] for item in items)
+    if ltm_items and len(ltm_items) < settings.shard.of:
+        raise pytest.UsageError(
+            f"--ltm-shard={settings.shard}: a conversation is never divided, and this run has only {len(ltm_items)}. "
+            f"Use {len(ltm_items)} or fewer"
+        )
+    expected = {name: expected_tokens(known, settings.spans) for name, known in ltm_items.items()}
+    mine = shard_of(expected, settings.shard)
+    deselect(config, items, (one.item for name in ltm_items.keys() - mine for one in ltm_items[name]))

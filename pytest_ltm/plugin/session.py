@@ -257,6 +257,7 @@ class LtmRun:
             raise
         _collection.deselect(config, items, set(items) - set(kept))
         items[:] = kept
+        _collection.keep_shard(config, items, self.settings)  # before the rest is selected: all machines share alike
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         """Remember scenarios that were taken away."""
