@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 E = TypeVar("E", bound=events.Event)
 T = TypeVar("T")
 R = TypeVar("R", events.ReplyReceived, events.FillerSent)
-# Messages at most that are looked for on the chance that a watcher follows.
-_NEEDLES = 100
 
 
 class AgentLine(Protocol):
@@ -164,10 +162,6 @@ class Port(Protocol):
         """Let the agent go; returns a notice if it would not go quietly."""
 
 
-# The number of states kept: that of the last exchange in the journal, and the one that was about to get there.
-KEPT = 2
-
-
 class Checkpoints:
     """States in a folder, `<exchange>.bin`; without a folder the last ones are held in memory."""
 
@@ -197,7 +191,8 @@ class Checkpoints:
             write_whole(self._folder / f"{number}.bin", state)
         # Written before older ones go: a process that is killed in between has the state that it needs.
         self._held[number] = b"" if self._folder is not None else state
-        for old in sorted(self._held)[:-KEPT]:
+        # Two are kept: that of the last exchange in the journal, and the one that was about to get there.
+        for old in sorted(self._held)[:-2]:
             del self._held[old]
             if self._folder is not None:
                 (self._folder / f"{old}.bin").unlink(missing_ok=True)
@@ -530,8 +525,8 @@ class LivePort:
     ) -> tuple[tuple[int, int], ...]:
         """Return where what a question may depend on was found: texts are whole here, and cut in the record."""
         about = [self._said.number(number) for number in message.about]
-        # what is said may have a watcher, which asks for all that was said before
-        earlier = self._said.exchanges_of(message.by)[-_NEEDLES:] if message.kind == "say" else about
+        # What is said may have a watcher, which asks for all that was said before: the last hundred on that chance.
+        earlier = self._said.exchanges_of(message.by)[-100:] if message.kind == "say" else about
         needles = {one.number: one.message for one in earlier}
         return tuple(retrieval_ranks(retrieved, in_context, needles, self._said).items()) if needles else ()
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 
 E = TypeVar("E", bound=events.Event)
-NO_AGENT = "it uses the agent itself, and there is none"
 NO_USER = "it asks its simulated user's model something else"
 SPOKEN = frozenset({"say", "ask"})
 _HEARD = (events.MessageSent, events.ReplyReceived, events.FillerSent, events.Fault)
@@ -88,7 +87,7 @@ class Playback:
 
     def no_agent(self) -> NoReturn:
         """Stand in for the agent, which is not made."""
-        self.wanted = NO_AGENT
+        self.wanted = "it uses the agent itself, and there is none"
         raise AgentError("no agent exists while a run is scored again")
 
     def skip(self) -> None:

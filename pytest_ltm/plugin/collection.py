@@ -243,8 +243,6 @@ class YamlModule(OwnModule):
 
 # --- Parameters of a suite file are tried before the run: a name that nothing reads, a value that cannot be used.
 
-EXAMPLE = "0"
-
 
 class Noticing(dict[str, Any]):
     """Parameters that remember which of them were asked for; a copy of all asks for none."""
@@ -276,7 +274,7 @@ def check_parameters(suite: Suite) -> Suite:
         generators = (mark.kwargs.get("generate") for mark in marks if mark.name == _items.HANDLE)
         if (generate := next(filter(None, generators), None)) is not None:
             try:
-                generate(definition_rng(0, 0, entry.name, EXAMPLE), given)
+                generate(definition_rng(0, 0, entry.name, "0"), given)
             except (LtmError, ValueError) as error:
                 raise ConfigurationError(f"{where}: {error}") from error
         for name in (name for name in given if name not in given.asked):

@@ -23,12 +23,6 @@ if TYPE_CHECKING:
     from pytest_ltm.datasets._published import DefinitionsFolder
 
 
-# From 8.4 on an ini value may be declared an int, which a native TOML number needs.
-INI_HAS_INT = pytest.version_tuple >= (8, 4)
-# From 9.2 on it may be declared text or a number, whichever native TOML gives.
-CARRIES_UNIONS = pytest.version_tuple >= (9, 2)
-
-
 class IntegerParser:
     """The parser of a whole number, which is at least `least`; an even number of votes may have no majority."""
 
@@ -275,8 +269,11 @@ def _add_option(parser: pytest.Parser, option: Option) -> None:
         option.flag, dest=option.dest, metavar=option.metavar, help=text.replace("%", "%%"), default=None,
         action="append" if option.many else "store",
     )  # fmt: skip
-    is_int = INI_HAS_INT and isinstance(option.parse, IntegerParser)
-    kind: Any = "linelist" if option.many else str | int | float if CARRIES_UNIONS else "int" if is_int else "string"
+    # From pytest 8.4 on an ini value may be declared an int, which a native TOML number needs; from 9.2 on text or a
+    # number, whichever native TOML gives.
+    is_int, unions = isinstance(option.parse, IntegerParser), pytest.version_tuple >= (9, 2)
+    number = "int" if is_int and pytest.version_tuple >= (8, 4) else "string"
+    kind: Any = "linelist" if option.many else str | int | float if unions else number
     parser.addini(option.dest, f"ini twin of {option.flag}: {option.help}", type=kind, default=None)
 
 

@@ -57,7 +57,6 @@ NOTABLE = 60.0
 # Of an example without a definition, as a guess.
 _MESSAGES = 3
 
-LOCK = ".probe.lock"
 UNASKED = {"human": "it is a person", "replay": "it is a recording"}
 CURE = (
     "Give each conversation a store of its own (take conversation_id in the constructor or in "
@@ -85,7 +84,7 @@ class Probe:
             return ""
         from filelock import FileLock
 
-        with FileLock(self._path.with_name(LOCK)):  # the others wait for what is found out here
+        with FileLock(self._path.with_name(".probe.lock")):  # the others wait for what is found out here
             decideds = _journal.probe_decisions(self._path.parent)
             for label in (label for label in items if label not in decideds):
                 probed = self._probed(label, self._run.sources[label], items[label])
@@ -349,7 +348,6 @@ CANARIES = (
 )
 
 
-CANARIES_LOCK = ".canaries.lock"
 # A good judge may miss one canary of three, and a run is not worth less for that.
 STOPPING = 2
 JUDGE_CURE = "Measure it with 'ltm judge-check'; --ltm-judge-canaries=off measures all the same"
@@ -380,7 +378,7 @@ class Canaries:
             return ""
         from filelock import FileLock
 
-        with FileLock(self._folder / CANARIES_LOCK):  # the others wait for what is found out here
+        with FileLock(self._folder / ".canaries.lock"):  # the others wait for what is found out here
             known = _journal.read_precheck(self._folder)
             precheck = known or self._graded_before(judge)
             if precheck is None:

@@ -158,8 +158,6 @@ class Rescoring:
 
 # --- Scoring a recorded conversation again: what it was made from, its folder, its judge, what becomes of its examples.
 
-NOT_RECORDED = "nothing is recorded of its conversation"
-
 
 class RescoredConversation(_setup.ConversationMode):
     """One conversation that is scored again, in a folder of its own: the record says what comes next, and answers."""
@@ -185,7 +183,7 @@ class RescoredConversation(_setup.ConversationMode):
         """Begin a new folder, with all that is known of the agent; a reason if nothing can be said again."""
         folder, plan, playback = self.given.folder, site.plan, Playback.open_playback(self._source / JOURNAL)
         if playback is None:
-            return self.refuse(site, NOT_RECORDED)
+            return self.refuse(site, "nothing is recorded of its conversation")
         self._playback, self._plan = playback, plan_of(playback.header)
         _setup.write_plan(folder, plan)
         header = structs.replace(playback.header, plan=plan.to_json(), plan_fingerprint=plan.fingerprint)

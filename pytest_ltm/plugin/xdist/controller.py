@@ -123,9 +123,6 @@ def reports_of(brief: Brief, row: _result.ScenarioResult) -> Iterator[pytest.Tes
     yield report("teardown", "passed", None)
 
 
-JOURNAL_ON_OTHER_MACHINE = "its journal is on the other machine, where the worker was"
-
-
 class Tries:
     """Counts how often a conversation has been tried at the same point; getting further starts the count again."""
 
@@ -179,7 +176,7 @@ class Recovery:
         last = self._scene(folder)
         tries = self._tries.note(unit.name, finished + len(last.record.transcript))
         death = f"worker {worker} died {last.where_stopped}"
-        reason = "" if here else JOURNAL_ON_OTHER_MACHINE
+        reason = "" if here else "its journal is on the other machine, where the worker was"
         if here and self._run.settings.rescored is None:  # else no agent is asked: it is told again from the record
             _, reason = read_resumable(folder)
         deaths = self._deaths[unit.name] = self._deaths.get(unit.name, 0) + 1
