@@ -56,12 +56,6 @@ class Recording(Struct, frozen=True, kw_only=True):
         """Replies and told filler."""
         return len(self.record.transcript)
 
-    @property
-    def last_number(self) -> int | None:
-        """The number of the last of them that the agent has in mind."""
-        said = self.record.transcript.remembered
-        return said[-1].number if said else None
-
 
 def read_recording(path: Path) -> Recording | None:
     """Return what a journal holds; None if there is none or it has no whole header.
@@ -171,6 +165,7 @@ def cannot_go_on(recording: Recording, checkpoints: Checkpoints) -> str:
         return ""
     capabilities = recorded_agent(recording).capabilities
     if "AcceptsHistory" not in capabilities and capabilities.saves:
-        lost = recording.last_number is not None and not checkpoints.has_state(recording.last_number)
-        return f"there is no checkpoint of exchange {recording.last_number}" if lost else ""
+        said = recording.record.transcript.remembered  # a question asked alone leaves the agent where it was
+        lost = said and not checkpoints.has_state(said[-1].number)
+        return f"there is no checkpoint of exchange {said[-1].number}" if lost else ""
     return "" if capabilities.restorable else NOT_RESTORABLE
