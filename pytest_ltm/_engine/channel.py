@@ -78,11 +78,6 @@ class Channel:
         return self.port.capabilities
 
     @property
-    def can_tell(self) -> bool:
-        """Whether the agent can be told an exchange without generating."""
-        return "AcceptsHistory" in self.capabilities
-
-    @property
     def prompts(self) -> bool:
         """Whether the agent is a control that is told what full marks ask for."""
         return "Prompted" in self.capabilities

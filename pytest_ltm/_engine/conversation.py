@@ -14,17 +14,7 @@ from pytest_ltm._model import schedule as _schedule
 from pytest_ltm._model.filler import FillerExchange, split_by_tokens
 from pytest_ltm._model.scenario import Ask, NewSession, Request, Say, Wait, Watch
 from pytest_ltm._model.score import Unscored
-from pytest_ltm._storage.errors import (
-    AgentFault,
-    ConversationOver,
-    DiskFault,
-    Divergence,
-    LtmError,
-    ScenarioError,
-    Unmeasured,
-    describe_error,
-    text_of,
-)
+from pytest_ltm._storage import errors as _errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -83,7 +73,7 @@ class GiveUp(Struct, frozen=True):
 Action: TypeAlias = "_schedule.Decision | Send | SendFiller | TellHistoryPart | Renew | Close | GiveUp"
 
 
-class ScriptChanged(ConversationOver):
+class ScriptChanged(_errors.ConversationOver):
     """A body does not say what its script says; only its own example is over."""
 
 
@@ -128,7 +118,7 @@ class AgendaScript(ConversationScript):
     def next(self, talk: Conversation) -> Action:
         """Return what the agenda decides, which is noted there; ConversationOver for an agent of one session only."""
         if self._rhythm is not None and (why := _schedule.cannot_come_back(talk.channel.capabilities)):
-            raise ConversationOver(f"sessions are asked for (--ltm-sessions), and {why}")
+            raise _errors.ConversationOver(f"sessions are asked for (--ltm-sessions), and {why}")
         if self._opening:
             opening, self._opening = self._opening, ""
             return Send("", "opening", opening)
@@ -180,18 +170,20 @@ class FillerSender:
             # Also where one is recorded: the filler's next exchange must be the one after it.
             filler: object = self._filler.make(tokens, self._channel.port.max_message_tokens)
         except Exception as error:  # a filler may come from the user
-            raise ConversationOver(f"the filler failed with {describe_error(error)}") from error
+            raise _errors.ConversationOver(f"the filler failed with {_errors.describe_error(error)}") from error
         if not isinstance(filler, FillerExchange):
             why = f"make() returns a FillerExchange, not {filler!r}"
-            raise ConversationOver(f"the filler failed with FillerError: {why}")
+            raise _errors.ConversationOver(f"the filler failed with FillerError: {why}")
         filler = self._channel.recorded_filler() or filler
-        if self._channel.can_tell and not answered:
+        if "AcceptsHistory" in self._channel.capabilities and not answered:
             exchange = self._channel.tell(filler)
         else:
             exchange = self._channel.ask("", "filler", filler.message, tokens=filler.message_tokens)
         # Else the agenda would decide for filler again and again, and the run would never end.
         if self._channel.transcript.counted_tokens == before:
-            raise ConversationOver("the filler adds no tokens, so no wait would ever end. Use another --ltm-filler")
+            raise _errors.ConversationOver(
+                "the filler adds no tokens, so no wait would ever end. Use another --ltm-filler"
+            )
         return exchange
 
     def messages(self, number: int) -> Sequence[str]:
@@ -199,7 +191,7 @@ class FillerSender:
         past = self.history[number]
         if self._shows(past):
             return (past.pictured,)
-        if self._channel.can_tell:
+        if "AcceptsHistory" in self._channel.capabilities:
             return (past.message,)
         return split_by_tokens(past.asked, self._channel.port.max_message_tokens, self._count)
 
@@ -209,12 +201,12 @@ class FillerSender:
         try:
             if self._shows(past):
                 exchange = self._channel.ask("", "history", message, images=past.images)
-            elif self._channel.can_tell:
+            elif "AcceptsHistory" in self._channel.capabilities:
                 exchange = self._channel.tell(FillerExchange(message, past.reply), history=past.id)
             else:
                 exchange = self._channel.ask("", "history", message)
-        except AgentFault as fault:
-            raise ConversationOver(f"the agent did not take {past.id} of the history: {fault}") from fault
+        except _errors.AgentFault as fault:
+            raise _errors.ConversationOver(f"the agent did not take {past.id} of the history: {fault}") from fault
         # A question may depend on the exchange, or on what it holds: dialogue turns, facts, summaries.
         for name in (past.id, *past.holds):
             self.told[name] = (*self.told.get(name, ()), exchange.number)
@@ -272,16 +264,16 @@ class Conversation:
                 self._act(self.script.next(self))
                 return
             if self.channel.port.replaying:  # the record is not changed
-                self.channel.journal.over = self.channel.journal.over or ConversationOver(self.gone)
+                self.channel.journal.over = self.channel.journal.over or _errors.ConversationOver(self.gone)
             for lane in (lane for lane in self.lanes if not lane.ended):
                 if lane.start is not None:
                     lane.body.unwind_body()
                 self._end(lane, Ending(unreached=self.gone))
             self.channel.journal.note(events.End(reason=self.gone))
             self.finished = True
-        except DiskFault:
+        except _errors.DiskFault:
             raise
-        except ConversationOver as over:
+        except _errors.ConversationOver as over:
             self.give_up(str(over))
 
     def _act(self, action: Action | None) -> None:
@@ -373,7 +365,7 @@ class Conversation:
         try:
             self.channel.clock.jump_to_recorded(to)
         except ValueError as error:
-            raise Divergence(f"the journal holds an impossible jump: {error}") from error
+            raise _errors.Divergence(f"the journal holds an impossible jump: {error}") from error
 
     # --- one example speaks until it waits or ends
 
@@ -388,11 +380,11 @@ class Conversation:
                         self._wait(lane, request)
                         return
                     value = self._serve(lane, request)
-                except ConversationOver:
+                except _errors.ConversationOver:
                     raise
-                except LtmError as error:
+                except _errors.LtmError as error:
                     request = lane.body.throw_error(error)
-                    if isinstance(error, AgentFault):
+                    if isinstance(error, _errors.AgentFault):
                         lane.broken = error
                         if request is not None:  # it swallowed the fault; nothing it says now could be scored
                             lane.body.unwind_body()
@@ -414,13 +406,13 @@ class Conversation:
         for action in self.script.decide_ahead(self, lane):
             self._act(action)
             if self.gone is not None:
-                raise ConversationOver(self.gone)
+                raise _errors.ConversationOver(self.gone)
 
     def _wait(self, lane: Lane, wait: Wait) -> None:
         tokens, time = lane.targets(wait, position=self.channel.transcript.counted_tokens, now=self.channel.clock.now)
         there = len(self.pastime.history)
         if wait.history > there:
-            raise ScenarioError(f"waits for {wait.history} exchanges of the history, and it has {there}")
+            raise _errors.ScenarioError(f"waits for {wait.history} exchanges of the history, and it has {there}")
         # Checked against the record before it is written: a journal never holds what did not happen.
         event = events.WaitBegan(example=lane.example.key, tokens=tokens, time=time, history=wait.history)
         self.script.check(lane, event)
@@ -437,7 +429,7 @@ class Conversation:
             self._renew(event)
             return None
         if request.user and "SeparatesUsers" not in self.channel.capabilities:
-            raise Unmeasured(_schedule.NO_USERS, cause="requires")
+            raise _errors.Unmeasured(_schedule.NO_USERS, cause="requires")
         asked = request if isinstance(request, Ask) else None
         needles: tuple[int, ...] = ()
         images: Sequence[str] = ()
@@ -456,7 +448,7 @@ class Conversation:
                 lane.example.key, "say" if asked is None else "ask", request.text, needles, images=images,
                 answer=answer, user=request.user, alone=alone, withdrawn=lane.withdrawn_values(request),
             )  # fmt: skip
-        except AgentFault as fault:
+        except _errors.AgentFault as fault:
             self._note(fault)
             raise
         lane.note_exchange(request, exchange)
@@ -467,18 +459,18 @@ class Conversation:
 
     def _renew(self, event: events.SessionBegan) -> None:
         if why := _schedule.cannot_come_back(self.channel.capabilities):
-            raise Unmeasured(why, cause="requires")
+            raise _errors.Unmeasured(why, cause="requires")
         self.channel.journal.write(event)
         try:
             notice = self.channel.port.new_session()
-        except AgentFault as fault:
-            raise ConversationOver(f"the agent could not be saved for its next session: {fault}") from fault
+        except _errors.AgentFault as fault:
+            raise _errors.ConversationOver(f"the agent could not be saved for its next session: {fault}") from fault
         if notice:
             self.notices.append(notice)
 
     def _watch(self, lane: Lane, request: Watch) -> None:
         if not lane.own:
-            raise ScenarioError("watches before it has said anything. Tell the agent what to do first")
+            raise _errors.ScenarioError("watches before it has said anything. Tell the agent what to do first")
         event = events.Watcher(example=lane.example.key, replies=request.replies)
         self.script.check(lane, event)
         last = lane.own[-1].number
@@ -503,12 +495,12 @@ class Conversation:
     def _attempt(self, send: Callable[[], Exchange]) -> None:
         try:
             exchange = send()
-        except AgentFault as fault:
+        except _errors.AgentFault as fault:
             self._note(fault)
         else:
             self._heard(exchange)
 
-    def _note(self, fault: AgentFault) -> None:
+    def _note(self, fault: _errors.AgentFault) -> None:
         faults = self.channel.record.faults_in_a_row
         if fault.fatal or faults >= MAX_CONSECUTIVE_FAULTS:
             times = f"{faults} faults in a row, the last: " if faults > 1 else ""
@@ -535,7 +527,7 @@ class Conversation:
             raise
         except BaseException as error:  # noqa: BLE001 - a watcher may come from the user
             lane.broken = error
-            watching.verdict = Unscored(f"the watcher raised {type(error).__name__}: {text_of(error)}")
+            watching.verdict = Unscored(f"the watcher raised {type(error).__name__}: {_errors.text_of(error)}")
 
     def _settle(self, lane: Lane) -> None:
         """The body has ended: report the example, unless one of its watchers has still to speak."""
@@ -567,6 +559,6 @@ class Conversation:
         self._watched.pop(lane.index, None)
         try:
             lane.body.finish(lane, ending)
-        except ConversationOver:
+        except _errors.ConversationOver:
             lane.ended = False  # its verdict could not be kept, and nothing of it was reported
             raise

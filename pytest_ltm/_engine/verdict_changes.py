@@ -194,11 +194,6 @@ def rescored_plan(recorded: Plan, now: Plan, *, same_judge: bool) -> Plan:
     return replace(recorded, examples=examples, scoring=now.scoring, reading=now.reading, **judge)  # type: ignore[arg-type]
 
 
-def judge_spec(plan: Plan) -> str:
-    """Return the judge's spec in a plan, without the versions of its prompts."""
-    return plan.judge.rpartition(" (")[0] or plan.judge
-
-
 # --- The verdicts that a recorded conversation came to, from its results or, where it died before them, its journal.
 
 

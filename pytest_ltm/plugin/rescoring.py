@@ -251,7 +251,9 @@ class RescoredConversation(_setup.ConversationMode):
         """
         judge = self.given.settings.judge
         anew = judge != _setup.NO_JUDGE
-        if self._plan is None or (anew and _changes.judge_spec(self._plan) != redact_secrets(judge)):
+        then = "" if self._plan is None else self._plan.judge
+        # The plan names the judge with the versions of its prompts, which may have changed since.
+        if self._plan is None or (anew and (then.rpartition(" (")[0] or then) != redact_secrets(judge)):
             return None
         result = self._playback.reply(kind, example, inquiry.digest, inquiry.vote)
         return None if result is not None and anew and result.fault is not None else result

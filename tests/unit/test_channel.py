@@ -216,9 +216,9 @@ def test_the_capabilities_of_the_agent_are_those_of_the_channel() -> None:
         def reply(self, _: str) -> str:
             return "ok"
 
-    assert Line().channel.can_tell
+    assert "AcceptsHistory" in Line().channel.capabilities
     assert "TimeAware" in Line().channel.capabilities
-    assert not Line(Narrow()).channel.can_tell
+    assert "AcceptsHistory" not in Line(Narrow()).channel.capabilities
     assert Line(Narrow()).channel.port.max_message_tokens == 99
     assert Line().channel.port.max_message_tokens == 4096
 
