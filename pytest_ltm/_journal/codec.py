@@ -124,6 +124,7 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def _compact_json(value: object) -> str:
+    # Its own escapes would make every letter beyond ASCII six; only what no file can hold is escaped.
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return _LONE_SURROGATE.sub(lambda result: f"\\u{ord(result.group()):04x}", text)
 
@@ -247,6 +248,7 @@ def _examine_damage(data: bytes, number: int, start: int, head: str, written: Ma
 
 def _find_flipped_bit(data: bytes, start: int, end: int, head: str) -> tuple[int, int] | None:
     """Return the byte, and what it was, that was another one by one bit; None if that does not explain the line."""
+    # Each bit costs a checksum of the whole line: the work grows with the square of its length.
     if end - start > LONGEST:
         return None
     beyond = data.find(b"\n", end) + 1 or len(data)  # where the flipped bit is that of the line's end

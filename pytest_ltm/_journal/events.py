@@ -445,6 +445,7 @@ class Journal:
                 line = self._chain.seal_line(encode_event(event))
                 append_line(self._file, line, lasting=isinstance(event, FSYNCED_EVENTS))
         except ConversationOver as over:
+            # Whatever came after the gap would be taken for what followed it.
             self.over = over
             raise
         for observer in self.observers:
@@ -474,6 +475,7 @@ class Journal:
     def _compare(self, line: str, recorded: bytes) -> None:
         if recorded == line.encode():
             return
+        # Other bytes may still say the same: an older version wrote fields that are left out today.
         then, now = self._upcoming(recorded), decode_event(line, "the event")
         if then != now:
             raise Divergence(

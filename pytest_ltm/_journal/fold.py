@@ -208,6 +208,7 @@ class ConversationRecord(Struct):
         if asked is None or event.exchange in self.replies:
             raise ValueError(f"a reply to no message: no message {event.exchange} waits for one")
         self.replies[event.exchange] = event
+        # Unless the agent has told it itself: one cut reply is one mishap.
         if event.finish_reason in CUT_SHORT and not any(each.what.startswith(CUT_OFF) for each in event.mishaps):
             add_mishaps(self.mishaps, [Mishap(f"{CUT_OFF}its limit")])
         self._add_exchange(_fold_exchange(asked, event, self.reading), event)

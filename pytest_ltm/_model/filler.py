@@ -165,6 +165,7 @@ def _halve_word(word: str, most: int, count: Callable[[str], int]) -> Iterator[t
     if tokens <= most or len(word) == 1:
         yield word, tokens
         return
+    # Halves, not the longest start that fits: a word of a million characters is then counted twenty times.
     middle = len(word) // 2
     yield from _halve_word(word[:middle], most, count)
     yield from _halve_word(word[middle:], most, count)

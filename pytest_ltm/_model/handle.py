@@ -367,6 +367,7 @@ class Ltm:
         Raises:
             ScenarioError: If the name is not an identifier, or the value is not finite.
         """
+        # Numpy's numbers, too: JSON has no place for them.
         figure = float(value)
         if not name.isidentifier() or not math.isfinite(figure):
             raise ScenarioError(f"ltm.metric({name!r}, {value!r}): give a name such as 'f1', and a finite number")
@@ -408,6 +409,7 @@ class Ltm:
         """
         __tracebackhide__ = True
         replies = []
+        # Beyond the known answers each question keeps its own, if it has one.
         full_marks = iter(answers or (script.replies if isinstance(script, Definition) else ()))
         steps = list(script.steps if isinstance(script, Definition) else script)
         for step in steps:

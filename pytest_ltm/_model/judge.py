@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 # Ends the reply of a model that had more to say, on record, too: it gives no grade.
 CUT = "\n[cut off at the model's limit for a response]"
+# Characters of an answer that a judge is shown: more would crowd the question out of a small model's window.
 _LIMIT = 20_000
 _AS_JSON = "Give the reply as a JSON object: your thoughts in the field `thoughts`, then the grade alone in `grade`."
 # All that `parse_grade` might read, and a little more.
@@ -107,6 +108,7 @@ def shorten_for_judge(answer: str) -> str:
     """Return as much of a text as a model can read of it."""
     if len(answer) <= _LIMIT:
         return answer
+    # From both ends: a long answer says what it comes to at the end of it.
     left_out = len(answer) - _LIMIT
     return f"{answer[: _LIMIT // 2]}\n[… {left_out:,} characters left out …]\n{answer[-_LIMIT // 2 :]}"
 
@@ -278,6 +280,7 @@ def reason_in(reply: str) -> str:
 def _grade_from_json(reply: str) -> str | None:
     """Return the field `grade` of a reply that is one JSON object and nothing else, None for any other."""
     grade = _verdict_object(reply).get("grade")
+    # Models that are told to write JSON write `true` where the schema says "yes".
     if isinstance(grade, bool):
         return "yes" if grade else "no"
     return str(grade) if isinstance(grade, (str, int)) else None

@@ -132,6 +132,7 @@ class Plan:
         """Return JSON values, one for each field; `compared`: but for what neither agent nor score depends on."""
         # Examples first, as the fields stand: plans that are equal are written in equal bytes.
         data: dict[str, Any] = {"examples": [example.to_json(compared=compared) for example in self.examples]}
+        # Fields that came after the first plans are written only where they say something: old fingerprints hold.
         for f in fields(self):
             value = getattr(self, f.name)
             if f.name in ("filler", "history"):

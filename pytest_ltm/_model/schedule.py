@@ -97,6 +97,7 @@ class Agenda:
         """How many open examples keep a scenario from starting."""
         self._queues: dict[str, list[int]] = {}
         """What has not started yet, by scenario: the last is the head."""
+        # From the last to the first: the head of a list is cheap to take only at its end.
         for lane in reversed(range(len(entries))):
             self._queues.setdefault(entries[lane].scenario, []).append(lane)
         self._candidates = [queue[-1] for queue in self._queues.values()]
@@ -113,12 +114,14 @@ class Agenda:
 
     def decide(self, *, listening: bool = False) -> Decision:
         """Return what happens next; changes nothing. `listening`: a watcher counts replies and has not spoken yet."""
+        # Who has begun goes on before anybody new begins: each wait ends as near to its target as others let it.
         if self._ready:
             return ResumeLane(self._ready[0][2])
         if self._candidates:
             return Start(self._candidates[0])
         if self._tells_next():
             return Tell(self._told)
+        # Before filler: a jump costs nothing, and each filler message costs a reply of the agent.
         if self._by_time:
             return JumpTime(self._by_time[0][0])
         if listening or self._by_tokens:
@@ -128,6 +131,7 @@ class Agenda:
     def start(self, lane: int) -> None:
         """The example is open now: its rivals may not start before it has ended."""
         scenario = self._entries[lane].scenario
+        # Out of turn it would not only be early: the counts below would be wrong from here on.
         if self._queues[scenario][-1] != lane or self._blockers[scenario]:
             raise ValueError(f"lane {lane} may not start")
         self._queues[scenario].pop()
@@ -186,6 +190,7 @@ class Agenda:
 
     def _tells_next(self) -> bool:
         """Return whether an example waits, history is left, and its date comes before the nearest time wait."""
+        # What nobody waits for is not told: the conversation is over once its last example is.
         if self._told == len(self._history) or not (self._by_told or self._by_time or self._by_tokens):
             return False
         return not self._by_time or self._history[self._told] < self._by_time[0][0]

@@ -134,6 +134,7 @@ def scenario_names() -> tuple[str, ...]:
 
 def scenarios_folder() -> Path:
     """Return the folder of the built-in scenarios, however pytest-ltm is installed."""
+    # Asked of the import system: in a checkout they lie beside the package, and in a wheel within it.
     spec = importlib.util.find_spec("pytest_ltm.scenarios")
     if spec is None or not spec.submodule_search_locations:
         raise ConfigurationError("the built-in scenarios are not installed. Install pytest-ltm again.")

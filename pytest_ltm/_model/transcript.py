@@ -266,6 +266,7 @@ class TextFile:
                 self._file.write(data)
             except OSError as error:
                 raise disk_fault(Path(tempfile.gettempdir()), error) from error
+            # Last: a text that was written in part is not there, and the next one is written over it.
             self._ends.append(self._ends[-1] + len(data))
 
     def __getitem__(self, number: int) -> str:
