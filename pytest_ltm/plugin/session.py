@@ -459,8 +459,8 @@ class LtmRun:
         conditions = BodyConditions(setup_state, self._pool, self._next_up, self._withheld, limit)
         again = cache(lambda: _collection.repeat_command(self.config, self.settings, given.place))
         playing = PlayedConversation(given, self._mode(given), conditions, again=again, heard=self._heard)
-        # The same dict that it goes on to fill: `ltm_scheduler` shows results as they come. A rehearsal of 100,000 items
-        # comes to nothing that anybody reads, and is not kept.
+        # The same dict that it goes on to fill: `ltm_scheduler` shows results as they come. A rehearsal of 100,000
+        # items comes to nothing that anybody reads, and is not kept.
         self._results[str(name)] = {} if self.rehearses else playing.results
         for observer in self.observing:
             playing.observe(observer(playing))
