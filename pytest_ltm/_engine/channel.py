@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from pytest_ltm._engine.port import Enclosed
 from pytest_ltm._journal import events
 from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._model.agent import ExpectedReply
@@ -16,7 +18,7 @@ from pytest_ltm._model.transcript import RAW, Transcript
 from pytest_ltm._storage.errors import AgentFault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from pytest_ltm._engine.port import Port
@@ -59,7 +61,9 @@ class Channel:
         heard: Callable[[Exchange], object] = lambda _: None,
     ) -> None:
         self.port, self.clock, self.journal = port, clock, journal
-        self.record = ConversationRecord(transcript=Transcript(count), reading=reading)
+        self.transcript = Transcript(count)
+        """What was said."""
+        self.record = ConversationRecord(transcript=self.transcript, reading=reading)
         self.texts = ToldTexts()
         """Of the history, for their ids to stand in the place of texts that the agent says it retrieved."""
         self._counter, self._heard = counter, heard
@@ -69,34 +73,14 @@ class Channel:
         port.open(self.transcript)
 
     @property
-    def transcript(self) -> Transcript:
-        """What was said."""
-        return self.record.transcript
-
-    @property
-    def faults(self) -> int:
-        """Faults since the last reply."""
-        return self.record.faults_in_a_row
-
-    @property
     def capabilities(self) -> Capabilities:
         """What the agent can do beyond replying."""
         return self.port.capabilities
 
     @property
-    def can_tell(self) -> bool:
-        """Whether the agent can be told an exchange without generating."""
-        return "AcceptsHistory" in self.capabilities
-
-    @property
     def prompts(self) -> bool:
         """Whether the agent is a control that is told what full marks ask for."""
         return "Prompted" in self.capabilities
-
-    @property
-    def max_message_tokens(self) -> int:
-        """How long one message may be."""
-        return self.port.max_message_tokens
 
     def ask(
         self,
@@ -120,30 +104,26 @@ class Channel:
         remember it. `withdrawn`: values whose records are deleted after it, of an agent that DeletesRecords.
         ConversationOver if there is no agent to send it to, or no place to write it down: then it was not sent.
         """
-        is_new, number = self._begin(by)
-        recorded = self.port.upcoming(events.MessageSent)
-        if tokens is None and recorded is not None and recorded.text == text:
-            tokens = recorded.tokens
-        message = events.MessageSent(
-            exchange=number, by=by, kind=kind, text=text,
-            tokens=self._counter.count(text) if tokens is None else tokens,
-            position=self.record.position, now=self.clock.now, about=about,
-            images=tuple([PurePath(image).name for image in images]), user=user, alone=alone,
-        )  # fmt: skip
-        self.journal.write(message)
-        try:
-            deletes = self.record.memory.holders(withdrawn)
-            reply = self.port.reply(message, images, self._prompts(answer, about), deletes)
-        except AgentFault as fault:
-            self._fault(number, fault)
-            raise
-        if reply.retrieved is not None:
-            reply = replace(reply, retrieved=self.texts.replace_known_texts(reply.retrieved))
-        self.journal.write(reply)
-        self.port.written(reply)
-        for due in () if alone else self._due:
-            due.replies += 1
-        return self._end(is_new=is_new)
+        with self._exchange(by) as number:
+            recorded = self.port.upcoming(events.MessageSent)
+            if tokens is None and recorded is not None and recorded.text == text:
+                tokens = recorded.tokens
+            message = events.MessageSent(
+                exchange=number, by=by, kind=kind, text=text,
+                tokens=self._counter.count(text) if tokens is None else tokens,
+                position=self.record.position, now=self.clock.now, about=about,
+                images=tuple([PurePath(image).name for image in images]), user=user, alone=alone,
+            )  # fmt: skip
+            self.journal.write(message)
+            enclosed = Enclosed(images, self._prompts(answer, about), self.record.memory.holders(withdrawn))
+            reply = self.port.reply(message, enclosed)
+            if reply.retrieved is not None:
+                reply = replace(reply, retrieved=self.texts.replace_known_texts(reply.retrieved))
+            self.journal.write(reply)
+            self.port.written(reply)
+            for due in () if alone else self._due:
+                due.replies += 1
+        return self.transcript[-1]
 
     def expect(
         self, answers: Mapping[int, str] | Callable[[datetime], str], about: tuple[int, ...], *, replies: int
@@ -156,20 +136,16 @@ class Channel:
 
         `history`: the id of the exchange in the conversation's history, if it is one of it.
         """
-        is_new, number = self._begin("")
-        tokens = self._counter.count(filler.message) if filler.message_tokens is None else filler.message_tokens
-        filler_sent = events.FillerSent(
-            exchange=number, message=filler.message, message_tokens=tokens, reply=filler.expected_reply,
-            reply_tokens=0, history=history,
-        )  # fmt: skip
-        self.record.now = self.clock.now  # a clock on the wall has moved on since the last event
-        try:
-            filler_sent = self.port.tell(filler_sent)
-        except AgentFault as fault:
-            self._fault(number, fault)
-            raise
-        self.journal.write(filler_sent)
-        return self._end(is_new=is_new)
+        with self._exchange("") as number:
+            tokens = self._counter.count(filler.message) if filler.message_tokens is None else filler.message_tokens
+            filler_sent = events.FillerSent(
+                exchange=number, message=filler.message, message_tokens=tokens, reply=filler.expected_reply,
+                reply_tokens=0, history=history,
+            )  # fmt: skip
+            self.record.now = self.clock.now  # a clock on the wall has moved on since the last event
+            # The port completes it with what telling took, so it is written down afterwards: a torn one is told again.
+            self.journal.write(self.port.tell(filler_sent))
+        return self.transcript[-1]
 
     def recorded_filler(self) -> FillerExchange | None:
         """Return the filler that comes next in the record, if filler does: what was said is said again."""
@@ -197,18 +173,16 @@ class Channel:
             for text, needles in (*own, *due)
         ]
 
-    def _begin(self, by: str) -> tuple[bool, int]:
-        """Have everything there that sending needs; return whether the exchange is a new one, and its number."""
-        is_new = not self.port.replaying
+    @contextmanager
+    def _exchange(self, by: str) -> Iterator[int]:
+        """Have all that sending needs, and yield the number of the exchange; a fault in it is written down."""
+        is_new = not self.port.replaying  # asked first: the recorded reply may be the last of the record
         self.port.ready(by)
-        self._messages += 1
-        return is_new, self._messages - 1
-
-    def _fault(self, number: int, fault: AgentFault) -> None:
-        self.journal.write(events.Fault(exchange=number, text=str(fault), fatal=fault.fatal, lost=fault.usage))
-
-    def _end(self, *, is_new: bool) -> Exchange:
-        exchange = self.transcript[-1]
+        number, self._messages = self._messages, self._messages + 1
+        try:
+            yield number
+        except AgentFault as fault:
+            self.journal.write(events.Fault(exchange=number, text=str(fault), fatal=fault.fatal, lost=fault.usage))
+            raise
         if is_new:
-            self._heard(exchange)
-        return exchange
+            self._heard(self.transcript[-1])

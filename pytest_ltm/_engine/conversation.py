@@ -6,37 +6,15 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
-from pytest_ltm._engine.lane import Body, CreditedQuestion, Ending, Lane, Watching, values_told
+from pytest_ltm._engine.lane import CreditedQuestion, Ending, GreenBody, Lane, Watching
 from pytest_ltm._engine.port import MAX_CONSECUTIVE_FAULTS
 from pytest_ltm._journal import events
 from pytest_ltm._journal.result import KeptVerdict, ended_early
+from pytest_ltm._model import schedule as _schedule
 from pytest_ltm._model.filler import FillerExchange, split_by_tokens
 from pytest_ltm._model.scenario import Ask, NewSession, Request, Say, Wait, Watch
-from pytest_ltm._model.schedule import (
-    NO_USERS,
-    Agenda,
-    AgendaEntry,
-    Fill,
-    Finish,
-    JumpTime,
-    ResumeLane,
-    Start,
-    Tell,
-    cannot_come_back,
-    session_rhythm,
-)
 from pytest_ltm._model.score import Unscored
-from pytest_ltm._storage.errors import (
-    AgentFault,
-    ConversationOver,
-    DiskFault,
-    Divergence,
-    LtmError,
-    ScenarioError,
-    Unmeasured,
-    describe_error,
-    text_of,
-)
+from pytest_ltm._storage import errors as _errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -45,7 +23,6 @@ if TYPE_CHECKING:
     from pytest_ltm._engine.channel import Channel
     from pytest_ltm._model.filler import Filler, PastExchange
     from pytest_ltm._model.plan import Plan
-    from pytest_ltm._model.schedule import Decision
     from pytest_ltm._model.tokens import TokenCounter
     from pytest_ltm._model.transcript import Exchange, Kind
 
@@ -93,10 +70,10 @@ class GiveUp(Struct, frozen=True):
     reason: str
 
 
-Action: TypeAlias = "Decision | Send | SendFiller | TellHistoryPart | Renew | Close | GiveUp"
+Action: TypeAlias = "_schedule.Decision | Send | SendFiller | TellHistoryPart | Renew | Close | GiveUp"
 
 
-class ScriptChanged(ConversationOver):
+class ScriptChanged(_errors.ConversationOver):
     """A body does not say what its script says; only its own example is over."""
 
 
@@ -130,32 +107,34 @@ class AgendaScript(ConversationScript):
 
     def __init__(self, plan: Plan, *, now: datetime, history: Sequence[PastExchange] = ()) -> None:
         entries = [
-            AgendaEntry(scenario=e.scenario, incompatible=frozenset(e.incompatible), together=e.together)
+            _schedule.AgendaEntry(scenario=e.scenario, incompatible=frozenset(e.incompatible), together=e.together)
             for e in plan.examples
         ]
-        self.agenda = Agenda(entries, now=now, history=[past.at for past in history])
+        self.agenda = _schedule.Agenda(entries, now=now, history=[past.at for past in history])
+        # An isolated example begins at once: an opening message would lie in its span.
         self._opening = plan.opening if plan.span is not None else ""
-        self._rhythm = session_rhythm(plan.sessions, span=plan.span, began=now)
+        self._rhythm = _schedule.session_rhythm(plan.sessions, span=plan.span, began=now)
 
     def next(self, talk: Conversation) -> Action:
         """Return what the agenda decides, which is noted there; ConversationOver for an agent of one session only."""
-        if self._rhythm is not None and (why := cannot_come_back(talk.channel.capabilities)):
-            raise ConversationOver(f"sessions are asked for (--ltm-sessions), and {why}")
+        if self._rhythm is not None and (why := _schedule.cannot_come_back(talk.channel.capabilities)):
+            raise _errors.ConversationOver(f"sessions are asked for (--ltm-sessions), and {why}")
         if self._opening:
             opening, self._opening = self._opening, ""
             return Send("", "opening", opening)
         self._advance(talk)
         decision = self.agenda.decide(listening=talk.has_counting_watcher)
-        if self._rhythm is not None and not isinstance(decision, Finish):
+        # After the last example there is no user to come back, so no further session is begun.
+        if self._rhythm is not None and not isinstance(decision, _schedule.Finish):
             position, now = talk.channel.transcript.counted_tokens, talk.channel.clock.now
             if self._rhythm.is_over(position, now):
                 return Renew()
         match decision:
-            case ResumeLane(index):
+            case _schedule.ResumeLane(index):
                 self.agenda.resume(index)
-            case Start(index):
+            case _schedule.Start(index):
                 self.agenda.start(index)
-            case Tell():
+            case _schedule.Tell():
                 self.agenda.tell()
         return decision
 
@@ -187,14 +166,24 @@ class FillerSender:
     def send_filler(self, tokens: int, *, answered: bool) -> Exchange:
         """Send filler of about this many tokens; `answered`: a watcher counts replies, so telling will not do."""
         before = self._channel.transcript.counted_tokens
-        filler = self._made(tokens)
+        try:
+            # Also where one is recorded: the filler's next exchange must be the one after it.
+            filler: object = self._filler.make(tokens, self._channel.port.max_message_tokens)
+        except Exception as error:  # a filler may come from the user
+            raise _errors.ConversationOver(f"the filler failed with {_errors.describe_error(error)}") from error
+        if not isinstance(filler, FillerExchange):
+            why = f"make() returns a FillerExchange, not {filler!r}"
+            raise _errors.ConversationOver(f"the filler failed with FillerError: {why}")
         filler = self._channel.recorded_filler() or filler
-        if self._channel.can_tell and not answered:
+        if "AcceptsHistory" in self._channel.capabilities and not answered:
             exchange = self._channel.tell(filler)
         else:
             exchange = self._channel.ask("", "filler", filler.message, tokens=filler.message_tokens)
+        # Else the agenda would decide for filler again and again, and the run would never end.
         if self._channel.transcript.counted_tokens == before:
-            raise ConversationOver("the filler adds no tokens, so no wait would ever end. Use another --ltm-filler")
+            raise _errors.ConversationOver(
+                "the filler adds no tokens, so no wait would ever end. Use another --ltm-filler"
+            )
         return exchange
 
     def messages(self, number: int) -> Sequence[str]:
@@ -202,9 +191,9 @@ class FillerSender:
         past = self.history[number]
         if self._shows(past):
             return (past.pictured,)
-        if self._channel.can_tell:
+        if "AcceptsHistory" in self._channel.capabilities:
             return (past.message,)
-        return split_by_tokens(past.asked, self._channel.max_message_tokens, self._count)
+        return split_by_tokens(past.asked, self._channel.port.max_message_tokens, self._count)
 
     def tell(self, number: int, message: str) -> Exchange:
         """Tell one exchange of the history by one of its messages; a history must have no holes: then it is over."""
@@ -212,12 +201,13 @@ class FillerSender:
         try:
             if self._shows(past):
                 exchange = self._channel.ask("", "history", message, images=past.images)
-            elif self._channel.can_tell:
+            elif "AcceptsHistory" in self._channel.capabilities:
                 exchange = self._channel.tell(FillerExchange(message, past.reply), history=past.id)
             else:
                 exchange = self._channel.ask("", "history", message)
-        except AgentFault as fault:
-            raise ConversationOver(f"the agent did not take {past.id} of the history: {fault}") from fault
+        except _errors.AgentFault as fault:
+            raise _errors.ConversationOver(f"the agent did not take {past.id} of the history: {fault}") from fault
+        # A question may depend on the exchange, or on what it holds: dialogue turns, facts, summaries.
         for name in (past.id, *past.holds):
             self.told[name] = (*self.told.get(name, ()), exchange.number)
         if "ShowsRetrieval" in self._channel.capabilities:
@@ -227,15 +217,6 @@ class FillerSender:
     def _shows(self, past: PastExchange) -> bool:
         """Return whether an exchange is sent with its photos: images cannot be told, only sent."""
         return bool(past.images) and "AcceptsImages" in self._channel.capabilities
-
-    def _made(self, tokens: int) -> FillerExchange:
-        try:
-            filler: object = self._filler.make(tokens, self._channel.max_message_tokens)
-        except Exception as error:  # a filler may come from the user
-            raise ConversationOver(f"the filler failed with {describe_error(error)}") from error
-        if isinstance(filler, FillerExchange):
-            return filler
-        raise ConversationOver(f"the filler failed with FillerError: make() returns a FillerExchange, not {filler!r}")
 
 
 class Conversation:
@@ -248,7 +229,7 @@ class Conversation:
     def __init__(
         self,
         plan: Plan,
-        bodies: Sequence[Body],
+        bodies: Sequence[GreenBody],
         script: ConversationScript,
         channel: Channel,
         *,
@@ -274,31 +255,39 @@ class Conversation:
     @property
     def has_counting_watcher(self) -> bool:
         """Whether a watcher counts replies and has not spoken yet."""
-        return bool(self._watched) and any(lane.counting_watchers for lane in self._watched.values())
+        return bool(self._watched) and any(lane.has_counting_watcher for lane in self._watched.values())
 
     def step(self) -> None:
         """Carry out one decision; after the last, `finished` is true. DiskFault: nothing can be kept any more."""
         try:
-            if self.gone is not None:
-                self._stop(self.gone)
-            else:
+            if self.gone is None:
                 self._act(self.script.next(self))
-        except DiskFault:
+                return
+            if self.channel.port.replaying:  # the record is not changed
+                self.channel.journal.over = self.channel.journal.over or _errors.ConversationOver(self.gone)
+            for lane in (lane for lane in self.lanes if not lane.ended):
+                if lane.start is not None:
+                    lane.body.unwind_body()
+                self._end(lane, Ending(unreached=self.gone))
+            self.channel.journal.note(events.End(reason=self.gone))
+            self.finished = True
+        except _errors.DiskFault:
             raise
-        except ConversationOver as over:
+        except _errors.ConversationOver as over:
             self.give_up(str(over))
 
     def _act(self, action: Action | None) -> None:
         match action:
-            case ResumeLane(index):
+            case _schedule.ResumeLane(index):
                 self._speak(self.lanes[index], self.lanes[index].body.resume(None))
-            case Start(index):
+            case _schedule.Start(index):
                 self._begin(self.lanes[index])
             case Close(index, ending):
                 self._end(self.lanes[index], ending)
             case GiveUp(reason):
                 self.give_up(reason)
-            case Finish():
+            case _schedule.Finish():
+                # Nothing follows that could settle a watcher, so each is asked for the last time.
                 for lane in list(self._watched.values()):
                     for watching in lane.watching:
                         if watching.verdict is None:
@@ -311,20 +300,20 @@ class Conversation:
             case _:
                 self._pass(action)
 
-    def _pass(self, action: JumpTime | Tell | TellHistoryPart | Fill | Send | SendFiller | Renew) -> None:
+    def _pass(self, action: Action) -> None:
         match action:
             case Renew():
                 self._renew(events.SessionBegan())
-            case JumpTime(to):
+            case _schedule.JumpTime(to):
                 self._jump(to)
-            case Tell(number):
+            case _schedule.Tell(number):
                 if (at := self.pastime.history[number].at) > self.channel.clock.now:
                     self._jump(at)
                 for message in self.pastime.messages(number):
                     self._heard(self.pastime.tell(number, message))
             case TellHistoryPart(number, message):
                 self._heard(self.pastime.tell(number, message))
-            case Fill(tokens):
+            case _schedule.Fill(tokens):
                 # A watcher that counts replies needs real ones; else telling spares the agent's time and money.
                 self._attempt(lambda: self.pastime.send_filler(tokens, answered=self.has_counting_watcher))
             case Send(by, kind, text, about, alone):
@@ -341,8 +330,10 @@ class Conversation:
     def close(self, reason: str) -> None:
         """Unwind whatever is still in progress, report nothing of it, and finish the files."""
         for lane in self.lanes:
+            # A body that never began has no greenlet to unwind, and no clean-up to run.
             if lane.start is not None and not lane.ended:
                 lane.body.unwind_body()
+        # While recorded events are replayed the journal has its end already, or is to be resumed further.
         if not self.finished and not self.channel.port.replaying:
             self.channel.journal.note(events.End(reason=reason))
         self.finished = True
@@ -354,6 +345,7 @@ class Conversation:
 
     def _begin(self, lane: Lane) -> None:
         lane.start = self.channel.transcript.counted_tokens
+        # Before anything is written: what the agent cannot play never began.
         unplayable = lane.unplayable(self.counter, self.channel.capabilities)
         if unplayable:
             self._release(lane)
@@ -373,18 +365,7 @@ class Conversation:
         try:
             self.channel.clock.jump_to_recorded(to)
         except ValueError as error:
-            raise Divergence(f"the journal holds an impossible jump: {error}") from error
-
-    def _stop(self, reason: str) -> None:
-        if self.channel.port.replaying:  # the record is not changed
-            self.channel.journal.over = self.channel.journal.over or ConversationOver(reason)
-        for lane in self.lanes:
-            if not lane.ended:
-                if lane.start is not None:
-                    lane.body.unwind_body()
-                self._end(lane, Ending(unreached=reason))
-        self.channel.journal.note(events.End(reason=reason))
-        self.finished = True
+            raise _errors.Divergence(f"the journal holds an impossible jump: {error}") from error
 
     # --- one example speaks until it waits or ends
 
@@ -399,11 +380,11 @@ class Conversation:
                         self._wait(lane, request)
                         return
                     value = self._serve(lane, request)
-                except ConversationOver:
+                except _errors.ConversationOver:
                     raise
-                except LtmError as error:
+                except _errors.LtmError as error:
                     request = lane.body.throw_error(error)
-                    if isinstance(error, AgentFault):
+                    if isinstance(error, _errors.AgentFault):
                         lane.broken = error
                         if request is not None:  # it swallowed the fault; nothing it says now could be scored
                             lane.body.unwind_body()
@@ -413,11 +394,11 @@ class Conversation:
             lane.body_ended = True
             self._settle(lane)
         except ScriptChanged as changed:
-            why = str(changed)
-            kept = KeptVerdict(example=lane.example.key, why=why)
-            self.kept[kept.example] = why
+            kept = KeptVerdict(example=lane.example.key, why=str(changed))
+            self.kept[kept.example] = kept.why
             self.notices.append(kept.notice_text)
             lane.body.unwind_body()
+            # It keeps its recorded verdict, whatever it raises while it is unwound.
             lane.body_ended, lane.broken = True, None
             self._watched.pop(lane.index, None)
 
@@ -425,13 +406,14 @@ class Conversation:
         for action in self.script.decide_ahead(self, lane):
             self._act(action)
             if self.gone is not None:
-                raise ConversationOver(self.gone)
+                raise _errors.ConversationOver(self.gone)
 
     def _wait(self, lane: Lane, wait: Wait) -> None:
         tokens, time = lane.targets(wait, position=self.channel.transcript.counted_tokens, now=self.channel.clock.now)
         there = len(self.pastime.history)
         if wait.history > there:
-            raise ScenarioError(f"waits for {wait.history} exchanges of the history, and it has {there}")
+            raise _errors.ScenarioError(f"waits for {wait.history} exchanges of the history, and it has {there}")
+        # Checked against the record before it is written: a journal never holds what did not happen.
         event = events.WaitBegan(example=lane.example.key, tokens=tokens, time=time, history=wait.history)
         self.script.check(lane, event)
         self.channel.journal.write(event)
@@ -447,53 +429,48 @@ class Conversation:
             self._renew(event)
             return None
         if request.user and "SeparatesUsers" not in self.channel.capabilities:
-            raise Unmeasured(NO_USERS, cause="requires")
+            raise _errors.Unmeasured(_schedule.NO_USERS, cause="requires")
+        asked = request if isinstance(request, Ask) else None
         needles: tuple[int, ...] = ()
-        kind: Kind = "say"
-        answer: str | None = ""
-        alone = False
         images: Sequence[str] = ()
-        if isinstance(request, Ask):
-            needles, kind = lane.needles(request.about, self.pastime.told), "ask"
-            answer = request.answer
-            apart = self.plan.questions == "alone" if request.alone is None else request.alone
+        alone = False
+        if asked is not None:
+            needles = lane.needles(asked.about, self.pastime.told)
+            apart = self.plan.questions == "alone" if asked.alone is None else asked.alone
             alone = apart and self.channel.capabilities.asked_alone
-            images = request.images if "AcceptsImages" in self.channel.capabilities else ()
+            images = asked.images if "AcceptsImages" in self.channel.capabilities else ()
+        answer = "" if asked is None else asked.answer
         lane.unprompted = lane.unprompted or (answer is None and self.channel.prompts)
+        # Before anything is sent: a body that says something else than its record is over without a word.
         self.script.check(lane, request)
         try:
             exchange = self.channel.ask(
-                lane.example.key, kind, request.text, needles, images=images, answer=answer, user=request.user,
-                alone=alone, withdrawn=lane.withdrawn_values(request),
+                lane.example.key, "say" if asked is None else "ask", request.text, needles, images=images,
+                answer=answer, user=request.user, alone=alone, withdrawn=lane.withdrawn_values(request),
             )  # fmt: skip
-        except AgentFault as fault:
+        except _errors.AgentFault as fault:
             self._note(fault)
             raise
-        lane.own.append(exchange)
-        if told := values_told(request, exchange.reply):
-            lane.told[exchange.number] = told
-            if isinstance(request, Ask):
-                for about, chosen in told.items():
-                    lane.unchosen[about] = tuple(one for one in request.tells[about] if one != chosen)
-        if kind == "ask":
+        lane.note_exchange(request, exchange)
+        if asked is not None:
             lane.questions.append(CreditedQuestion(exchange.number, needles, answer or ""))
         self._heard(exchange)
         return exchange.reply
 
     def _renew(self, event: events.SessionBegan) -> None:
-        if why := cannot_come_back(self.channel.capabilities):
-            raise Unmeasured(why, cause="requires")
+        if why := _schedule.cannot_come_back(self.channel.capabilities):
+            raise _errors.Unmeasured(why, cause="requires")
         self.channel.journal.write(event)
         try:
             notice = self.channel.port.new_session()
-        except AgentFault as fault:
-            raise ConversationOver(f"the agent could not be saved for its next session: {fault}") from fault
+        except _errors.AgentFault as fault:
+            raise _errors.ConversationOver(f"the agent could not be saved for its next session: {fault}") from fault
         if notice:
             self.notices.append(notice)
 
     def _watch(self, lane: Lane, request: Watch) -> None:
         if not lane.own:
-            raise ScenarioError("watches before it has said anything. Tell the agent what to do first")
+            raise _errors.ScenarioError("watches before it has said anything. Tell the agent what to do first")
         event = events.Watcher(example=lane.example.key, replies=request.replies)
         self.script.check(lane, event)
         last = lane.own[-1].number
@@ -518,14 +495,15 @@ class Conversation:
     def _attempt(self, send: Callable[[], Exchange]) -> None:
         try:
             exchange = send()
-        except AgentFault as fault:
+        except _errors.AgentFault as fault:
             self._note(fault)
         else:
             self._heard(exchange)
 
-    def _note(self, fault: AgentFault) -> None:
-        if fault.fatal or self.channel.faults >= MAX_CONSECUTIVE_FAULTS:
-            times = f"{self.channel.faults} faults in a row, the last: " if self.channel.faults > 1 else ""
+    def _note(self, fault: _errors.AgentFault) -> None:
+        faults = self.channel.record.faults_in_a_row
+        if fault.fatal or faults >= MAX_CONSECUTIVE_FAULTS:
+            times = f"{faults} faults in a row, the last: " if faults > 1 else ""
             self.give_up(f"the agent is gone ({times}{fault})")
 
     def _heard(self, exchange: Exchange) -> None:
@@ -549,7 +527,7 @@ class Conversation:
             raise
         except BaseException as error:  # noqa: BLE001 - a watcher may come from the user
             lane.broken = error
-            watching.verdict = Unscored(f"the watcher raised {type(error).__name__}: {text_of(error)}")
+            watching.verdict = Unscored(f"the watcher raised {type(error).__name__}: {_errors.text_of(error)}")
 
     def _settle(self, lane: Lane) -> None:
         """The body has ended: report the example, unless one of its watchers has still to speak."""
@@ -559,7 +537,7 @@ class Conversation:
         if self.channel.journal.over is not None:  # a body that asked a judge hit it first, and ended
             raise self.channel.journal.over
         broken = lane.broken or lane.body.error
-        if broken is None and lane.counting_watchers:
+        if broken is None and lane.has_counting_watcher:
             return
         self._release(lane)
         if not lane.ended and (broken is not None or all(w.verdict is not None for w in lane.watching)):
@@ -575,11 +553,12 @@ class Conversation:
             self._attempt(lambda: self.channel.ask(lane.example.key, "reset", reset))
 
     def _end(self, lane: Lane, ending: Ending) -> None:
+        # `note`, not `write`: an end must not fail where nothing may be written any more.
         self.channel.journal.note(events.End(example=lane.example.key))
         lane.ended = True
         self._watched.pop(lane.index, None)
         try:
             lane.body.finish(lane, ending)
-        except ConversationOver:
+        except _errors.ConversationOver:
             lane.ended = False  # its verdict could not be kept, and nothing of it was reported
             raise

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pytest_ltm._engine.conversation import ConversationScript
-    from pytest_ltm._engine.lane import Body
+    from pytest_ltm._engine.lane import GreenBody
     from pytest_ltm._engine.port import AgentLine, Port, RecordedEvents
     from pytest_ltm._journal.events import Journal
     from pytest_ltm._journal.timings import Timings
@@ -50,10 +50,11 @@ class ConversationFactory(Struct, frozen=True, kw_only=True):
 
     def recorded_port(self, recorded: RecordedEvents, then: Port) -> Port:
         """Return who answers from a record, and `then` goes on."""
+        # Without a record the port answers itself: no exchange then passes through another layer.
         return Recorded(recorded, self.clock, then) if recorded.replaying else then
 
     def open(
-        self, bodies: Sequence[Body], script: ConversationScript, port: Port, journal: Journal, **observing: Any
+        self, bodies: Sequence[GreenBody], script: ConversationScript, port: Port, journal: Journal, **observing: Any
     ) -> Conversation:
         """Return the conversation; `bodies` in the order of the plan, `observing`: who hears of what happens in it."""
         channel = Channel(

@@ -6,7 +6,7 @@ import contextvars
 import math
 from collections import ChainMap
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from greenlet import GreenletExit, getcurrent, greenlet
 from msgspec import Struct, field
@@ -40,14 +40,6 @@ class CreditedQuestion(Struct, frozen=True):
     """An answer that earns full marks, where one is known."""
 
 
-def values_told(request: Say | Ask, reply: str) -> Mapping[str, str | None]:
-    """Return the values that an exchange told, by what they are about: of a question those that the reply chose."""
-    if isinstance(request, Say):
-        return request.tells
-    chosen = {about: [one for one in values if has_value(reply, one)] for about, values in request.tells.items()}
-    return {about: values[0] for about, values in chosen.items() if len(values) == 1}
-
-
 class Ending(Struct, frozen=True, kw_only=True):
     """What became of an example; exactly one of the four is not None."""
 
@@ -58,37 +50,6 @@ class Ending(Struct, frozen=True, kw_only=True):
     """Why it cannot be played: the agent lacks a capability, or its text is longer than the span."""
     unreached: str | None = None
     """Why it was not played to its end: the agent or the budget was gone."""
-
-
-class Body(Protocol):
-    """An example's own side of the conversation: it is resumed and answers with its next request."""
-
-    sheet: Sheet
-    """Its findings so far; a failed assertion is a failed check there."""
-    error: BaseException | None
-    """What ended it other than a failed assertion: it cannot be scored."""
-    assertion: BaseException | None
-    """The failed assertion that ended it, if one did."""
-    fatal: tuple[type[BaseException], ...]
-    """What must never be taken for the end of one example."""
-
-    def begin(self) -> Request | None:
-        """Run up to the first request; None: it has ended."""
-
-    def resume(self, value: object) -> Request | None:
-        """Hand back the answer to the last request and run up to the next; None: it has ended."""
-
-    def throw_error(self, error: Exception) -> Request | None:
-        """Raise the error at the last request and run on; None: it has ended."""
-
-    def unwind_body(self) -> None:
-        """Unwind it, so that its clean-up runs."""
-
-    def judging(self, call: Callable[[], T]) -> T:
-        """Return what a watcher of it comes to; Unmeasured if that takes too long."""
-
-    def finish(self, lane: Lane, ending: Ending) -> None:
-        """It is over, watchers included: report it."""
 
 
 class Watching(Struct):
@@ -106,19 +67,15 @@ class Watching(Struct):
 
     def look(self, *, at_end: bool = False) -> None:
         """Ask the watcher; if it has no verdict when it must, it is Unscored."""
-        verdict = self.request.watcher(TranscriptView(self.since))
+        verdict, replies = self.request.watcher(TranscriptView(self.since)), self.request.replies
         if verdict is not None and not isinstance(verdict, (Score, Unscored)):
             raise ScenarioError(f"a watcher returns a Score, Unscored, or None for 'not yet', not {verdict!r}")
+        if verdict is None and replies is not None and len(self.since) >= replies:
+            within = f"{replies} {'reply' if replies == 1 else 'replies'}"
+            verdict = Unscored(f"the watcher gave no verdict within {within}")
+        elif verdict is None and at_end:
+            verdict = Unscored("the watcher gave no verdict before the conversation ended")
         self.verdict = verdict
-        if self.verdict is not None:
-            return
-        replies = self.request.replies
-        if replies is not None and len(self.since) >= replies:
-            self.verdict = Unscored(
-                f"the watcher gave no verdict within {replies} {'reply' if replies == 1 else 'replies'}"
-            )
-        elif at_end:
-            self.verdict = Unscored("the watcher gave no verdict before the conversation ended")
 
 
 class Lane(Struct):
@@ -126,7 +83,7 @@ class Lane(Struct):
 
     index: int
     example: PlannedExample
-    body: Body
+    body: GreenBody
     span: int | None
     """Its memory span in tokens; None in an isolated conversation."""
     start: int | None = None
@@ -163,6 +120,7 @@ class Lane(Struct):
             raise ScenarioError(
                 f"cannot wait beyond the memory span: {wait.tokens:,} tokens, the span has {self.span:,}"
             )
+        # A share of the span is counted from the example's beginning, tokens from now: the later one holds.
         start = position if self.start is None else self.start
         return math.ceil(max(position + wait.tokens, start + wait.span * self.span)), time
 
@@ -175,9 +133,11 @@ class Lane(Struct):
             raise ScenarioError(
                 "asks before it has said anything, so there is nothing to remember. Say something first"
             )
+        # Without `about` a question is on all that the scenario has said so far.
         if not about:
             return self.uncredited_exchanges
         own: dict[str, tuple[int, ...]] = {exchange.message: (exchange.number,) for exchange in self.own}
+        # Its own message comes first: an id of the history that reads the same is not meant.
         known = ChainMap(own, history or {})
         for text in about:
             if text not in known:
@@ -197,11 +157,27 @@ class Lane(Struct):
         missing = sorted(needed - capabilities)
         if missing:
             return f"needs an agent that is {' and '.join(missing)}"
+        # Only what is known before the body runs; what a body makes up is measured once it is said.
         steps = self.example.definition.steps if self.example.definition else ()
         tokens = sum(counter.count(step.text) for step in steps if not isinstance(step, Wait))
         if self.span is None or tokens <= self.span:
             return ""
         return f"its text alone is longer than its memory span of {self.span:,} tokens: give it a longer --ltm-span"
+
+    def note_exchange(self, request: Say | Ask, exchange: Exchange) -> None:
+        """Note an exchange of its own, and the values that it told: of a question those that the reply chose."""
+        self.own.append(exchange)
+        if isinstance(request, Say):
+            told: Mapping[str, str | None] = request.tells
+        else:
+            offered = request.tells.items()
+            chosen = {about: [one for one in values if has_value(exchange.reply, one)] for about, values in offered}
+            # A reply that names several of the values has chosen none.
+            told = {about: values[0] for about, values in chosen.items() if len(values) == 1}
+            for about, value in told.items():
+                self.unchosen[about] = tuple(one for one in request.tells[about] if one != value)
+        if told:
+            self.told[exchange.number] = told
 
     def withdrawn_values(self, request: Request) -> tuple[str, ...]:
         """Return the values told before that a message withdraws."""
@@ -215,9 +191,9 @@ class Lane(Struct):
         return transcript.counted_before(self.questions[-1].number) - self.start
 
     @property
-    def counting_watchers(self) -> int:
-        """How many of its watchers count replies and have not spoken yet."""
-        return sum(watching.counts_replies for watching in self.watching)
+    def has_counting_watcher(self) -> bool:
+        """Whether a watcher of it counts replies and has not spoken yet."""
+        return any(watching.counts_replies for watching in self.watching)
 
     def ending(self) -> Ending:
         """Return what became of it now that its body and its watchers are done."""
@@ -226,6 +202,7 @@ class Lane(Struct):
             return Ending(verdict=Unscored(str(broken), cause=broken.cause))
         if broken is None and not self.questions and self.body.assertion is None:
             broken = ScenarioError("asks nothing, so it cannot be scored. Add an `ask` or a watcher")
+        # A control that was not told what to say is no measure of memory: not even of a failed check.
         if self.unprompted and (broken is None or (isinstance(broken, Exception) and self.broken is None)):
             return Ending(verdict=Unscored(NO_ORACLE))
         if broken is not None:
@@ -236,24 +213,27 @@ class Lane(Struct):
 
 # --- GreenBody: a body that is plain code, run in a greenlet that switches back at each request.
 
-# What must never be taken for the end of one scenario.
+# Ctrl-C, and the end of the process's own generators: pytest must see them.
 UNWINDING: tuple[type[BaseException], ...] = (KeyboardInterrupt, GeneratorExit)
 
 
 class GreenBody:
-    """Runs `play` up to its next request, and on when it is resumed.
+    """An example's own side of the conversation: runs `play` up to its next request, and on when it is resumed.
 
     Subclasses say what `play` does, what surrounds each stretch of it, and what `finish` reports.
     """
 
     fatal = UNWINDING
+    """What must never be taken for the end of one example."""
     assertion_types: tuple[type[BaseException], ...] = (AssertionError,)
 
     def __init__(self) -> None:
         self.sheet = Sheet()
+        """Its findings so far; a failed assertion is a failed check there."""
         self.error: BaseException | None = None
+        """What ended it other than a failed assertion: it cannot be scored."""
         self.assertion: BaseException | None = None
-        """The failed assertion that ended it, if one did: also a failed check on the sheet."""
+        """The failed assertion that ended it, if one did."""
         self._green: greenlet | None = None
         self._hub: greenlet | None = None
 
@@ -266,11 +246,11 @@ class GreenBody:
         return nullcontext()
 
     def judging(self, call: Callable[[], T]) -> T:
-        """Return what judges answers: a watcher, or the body from one request to the next."""
+        """Return what judges answers: a watcher, or the body from one request to the next; Unmeasured if too slow."""
         return call()
 
     def finish(self, lane: Lane, ending: Ending) -> None:
-        """It is over: report it."""
+        """It is over, watchers included: report it."""
         raise NotImplementedError
 
     def send(self, request: Request) -> Any:

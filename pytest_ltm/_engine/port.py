@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 E = TypeVar("E", bound=events.Event)
 T = TypeVar("T")
 R = TypeVar("R", events.ReplyReceived, events.FillerSent)
-# Messages at most that are looked for on the chance that a watcher follows.
-_NEEDLES = 100
 
 
 class AgentLine(Protocol):
@@ -100,6 +98,20 @@ class AgentLine(Protocol):
         """Let the agent go; returns a notice if it would not go quietly."""
 
 
+class Enclosed(Struct, frozen=True):
+    """What goes with a message."""
+
+    images: Sequence[str] = ()
+    """Files that are sent beside its text."""
+    prompts: Sequence[ExpectedReply] = ()
+    """What full marks ask for in reply, for a control that is Prompted."""
+    deletes: Sequence[str] = ()
+    """The records that an agent that DeletesRecords is to delete after it."""
+
+
+NOTHING = Enclosed()
+
+
 class Port(Protocol):
     """Answers the messages of one conversation."""
 
@@ -131,18 +143,8 @@ class Port(Protocol):
         It comes before a word of the message is written down.
         """
 
-    def reply(
-        self,
-        message: events.MessageSent,
-        images: Sequence[str] = (),
-        prompts: Sequence[ExpectedReply] = (),
-        deletes: Sequence[str] = (),
-    ) -> events.ReplyReceived:
-        """Return the reply to a message and the images in these files; AgentFault if there is none.
-
-        `prompts`: what full marks ask for, for a control that is Prompted. `deletes`: the records that an agent is to
-        delete after it.
-        """
+    def reply(self, message: events.MessageSent, enclosed: Enclosed = NOTHING) -> events.ReplyReceived:
+        """Return the reply to a message; AgentFault if there is none."""
 
     def tell(self, told: events.FillerSent) -> events.FillerSent:
         """Tell an exchange that needs no answer and return what was told; AgentFault if the agent will not have it."""
@@ -158,10 +160,6 @@ class Port(Protocol):
 
     def close(self) -> str | None:
         """Let the agent go; returns a notice if it would not go quietly."""
-
-
-# The number of states kept: that of the last exchange in the journal, and the one that was about to get there.
-KEPT = 2
 
 
 class Checkpoints:
@@ -191,8 +189,10 @@ class Checkpoints:
             except OSError as error:
                 raise disk_fault(self._folder, error) from error
             write_whole(self._folder / f"{number}.bin", state)
+        # Written before older ones go: a process that is killed in between has the state that it needs.
         self._held[number] = b"" if self._folder is not None else state
-        for old in sorted(self._held)[:-KEPT]:
+        # Two are kept: that of the last exchange in the journal, and the one that was about to get there.
+        for old in sorted(self._held)[:-2]:
             del self._held[old]
             if self._folder is not None:
                 (self._folder / f"{old}.bin").unlink(missing_ok=True)
@@ -266,6 +266,7 @@ class LivePort:
         """The state before the first message."""
         self._used = False
         """The agent has heard something since it was made."""
+        # What is recorded was said to another process's agent; this one has heard nothing of it.
         self._behind = known is not None
         self._strayed = False
         """All that keeps the agent from being where the conversation is are questions meant to be asked alone."""
@@ -309,43 +310,43 @@ class LivePort:
     def ready(self, by: str) -> None:
         """Have the agent there, and look at the clock; ConversationOver where the budget is spent."""
         if self._account is not None:
+            # Before the agent is made, since making one may cost as well.
             self._account.check()
         self._have(by)
         self._clock.tick()
 
-    def reply(
-        self,
-        message: events.MessageSent,
-        images: Sequence[str] = (),
-        prompts: Sequence[ExpectedReply] = (),
-        deletes: Sequence[str] = (),
-    ) -> events.ReplyReceived:
+    def reply(self, message: events.MessageSent, enclosed: Enclosed = NOTHING) -> events.ReplyReceived:
         """Ask the agent; one that remembers a question to be asked alone is put back before the next message."""
         self._exchange = message.exchange
         self._have(message.by)
+        # An agent that can answer without a trace does so; any other is put back afterwards.
         strays = message.alone and not self.capabilities.leaves_no_trace
 
         def ask() -> tuple[Reply, float, tuple[str, ...] | None, tuple[str, ...], tuple[MemoryOperation, ...]]:
             line, self._used = self.line, True
-            self._settle(line)
+            if "Settles" in self.capabilities and self._said:  # its own seconds: they are not the reply's
+                began = self._watch()
+                line.settle()
+                self._timings.write(SettleTime(exchange=self._exchange, seconds=round(self._watch() - began, 6)))
             began = self._watch()
             line.announce(message.by)
-            if prompts:
-                line.prompt(prompts)
+            if enclosed.prompts:
+                line.prompt(enclosed.prompts)
             line.tell_time(self._clock.now)
             if strays:
                 self._hold_state()
             try:
                 with self._tracing(message.exchange):
-                    reply = line.ask(message.text, images, message.user, alone=message.alone and not strays)
+                    reply = line.ask(message.text, enclosed.images, message.user, alone=message.alone and not strays)
             finally:
                 self._lose(line.lost)
             seconds = self._watch() - began
+            # The reply is paid for; a fault in what is asked about it must not hide that.
             with self._losing(reply.usage):
                 retrieved, in_context = line.retrieved(), line.in_context()
-                if deletes and "DeletesRecords" in self.capabilities:
+                if enclosed.deletes and "DeletesRecords" in self.capabilities:
                     with self._tracing(message.exchange):
-                        for record in deletes:
+                        for record in enclosed.deletes:
                             line.delete(record)
                 memory = line.written() + self._traced(patient=message.kind == "ask")
                 if self.capabilities.saves and not message.alone:
@@ -398,13 +399,25 @@ class LivePort:
         """Write down what the reply took, and charge it."""
         if self._asked is None:
             return
+        # Only now: a run that is resumed reads from the journal what it has spent, which must not be less.
         (message, seconds), self._asked = self._asked, None
         self._timings.write(ReplyTime(exchange=reply.exchange, seconds=round(seconds, 6)))
         self._charge(reply, calls=1, counted=(message.tokens, reply.tokens))
 
     def new_session(self) -> str | None:
         """Let the agent go, saved; the next message goes to another. One that has heard nothing stays as it is."""
-        return self._calling("", self._renew)
+
+        def renew() -> str | None:
+            if self._line is None or not self._used or not self._said.remembered:
+                return None
+            saves, last = self.capabilities.saves, self._said.remembered[-1].number
+            if saves and not self._checkpoints.has_state(last):
+                self._checkpoints.keep_state(last, self._line.save())
+            self._behind, self._used = saves and "KeepsUsers" not in self.capabilities, False
+            notice, self._line = self._line.close(), None
+            return notice
+
+        return self._calling("", renew)
 
     def note_retry(self, attempt: int, waited: float, error: BaseException) -> None:
         """Note an attempt that is followed by another, in the timings: the exchange counts once."""
@@ -433,6 +446,7 @@ class LivePort:
             try:
                 can, said = self.capabilities, self._said.remembered
                 strayed = self._strayed or len(said) < len(self._said)
+                # A state holds questions asked alone, too, unless the agent can be put back before them.
                 if can.rewinds or (can.saves and not strayed):
                     self._load()
                 elif "AcceptsHistory" in can and "Stateless" not in can:
@@ -458,16 +472,6 @@ class LivePort:
                 self._checkpoints.keep_state(remembered[-1].number, self.line.save())
         self._behind = self._strayed = True
 
-    def _renew(self) -> str | None:
-        if self._line is None or not self._used or not self._said.remembered:
-            return None
-        saves, last = self.capabilities.saves, self._said.remembered[-1].number
-        if saves and not self._checkpoints.has_state(last):
-            self._checkpoints.keep_state(last, self._line.save())
-        self._behind, self._used = saves and "KeepsUsers" not in self.capabilities, False
-        notice, self._line = self._line.close(), None
-        return notice
-
     def _load(self) -> None:
         remembered, held, tells = self._said.remembered, self._checkpoints, "AcceptsHistory" in self.capabilities
         if not remembered:
@@ -475,6 +479,7 @@ class LivePort:
                 self.line.load(self._first)
             return
         place = len(remembered) - 1
+        # What was told can be told again, so the state may be older than the last exchange.
         while remembered[place].told and place and not held.has_state(remembered[place].number):
             place -= 1
         number = remembered[place].number
@@ -513,12 +518,6 @@ class LivePort:
     def _traced(self, *, patient: bool = False) -> tuple[MemoryOperation, ...]:
         return () if self._traces is None else self._traces.operations(self._exchange, patient=patient)
 
-    def _settle(self, line: AgentLine) -> None:
-        if "Settles" in self.capabilities and self._said:
-            began = self._watch()
-            line.settle()
-            self._timings.write(SettleTime(exchange=self._exchange, seconds=round(self._watch() - began, 6)))
-
     # --- its replies and what they cost
 
     def _places(
@@ -526,8 +525,8 @@ class LivePort:
     ) -> tuple[tuple[int, int], ...]:
         """Return where what a question may depend on was found: texts are whole here, and cut in the record."""
         about = [self._said.number(number) for number in message.about]
-        # what is said may have a watcher, which asks for all that was said before
-        earlier = self._said.exchanges_of(message.by)[-_NEEDLES:] if message.kind == "say" else about
+        # What is said may have a watcher, which asks for all that was said before: the last hundred on that chance.
+        earlier = self._said.exchanges_of(message.by)[-100:] if message.kind == "say" else about
         needles = {one.number: one.message for one in earlier}
         return tuple(retrieval_ranks(retrieved, in_context, needles, self._said).items()) if needles else ()
 
@@ -634,17 +633,9 @@ class Recorded:
         elif (message := self.upcoming(events.MessageSent)) is not None:
             self._follow(message.now)
 
-    def reply(
-        self,
-        message: events.MessageSent,
-        images: Sequence[str] = (),
-        prompts: Sequence[ExpectedReply] = (),
-        deletes: Sequence[str] = (),
-    ) -> events.ReplyReceived:
+    def reply(self, message: events.MessageSent, enclosed: Enclosed = NOTHING) -> events.ReplyReceived:
         """Return the recorded reply, or raise the recorded fault; a message that was in flight is sent again."""
-        return self._taken(events.ReplyReceived, message.exchange) or self._then.reply(
-            message, images, prompts, deletes
-        )
+        return self._taken(events.ReplyReceived, message.exchange) or self._then.reply(message, enclosed)
 
     def new_session(self) -> str | None:
         """Have the agent that goes on made anew; one of the record is gone."""
@@ -657,6 +648,7 @@ class Recorded:
     def _taken(self, kind: type[R], number: int) -> R | None:
         fault = self.upcoming(events.Fault)
         if fault is not None:
+            # With what was lost, since the event that is written for it must be the recorded one.
             again = AgentFault(fault.text, fatal=fault.fatal)
             again.usage = fault.lost
             raise again

@@ -7,7 +7,7 @@ that it may be asked again. What is cut off goes to `timings.jsonl` first: a kil
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -22,6 +22,7 @@ from pytest_ltm._storage.errors import DefinitionError, LtmError
 from pytest_ltm._storage.schema import show_value
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from pytest_ltm._engine.port import Checkpoints
@@ -55,12 +56,6 @@ class Recording(Struct, frozen=True, kw_only=True):
         """Replies and told filler."""
         return len(self.record.transcript)
 
-    @property
-    def last_number(self) -> int | None:
-        """The number of the last of them that the agent has in mind."""
-        said = self.record.transcript.remembered
-        return said[-1].number if said else None
-
 
 def read_recording(path: Path) -> Recording | None:
     """Return what a journal holds; None if there is none or it has no whole header.
@@ -72,6 +67,7 @@ def read_recording(path: Path) -> Recording | None:
     record = ConversationRecord()
     end = outside = before_faults = 0
     for end, event in record.follow_journal(path):
+        # The place before a row of faults: an agent that was gone is asked again from there.
         if isinstance(event, events.Fault) and record.faults_in_a_row == 1:
             before_faults = outside
         if isinstance(event, _OUTSIDE):
@@ -79,15 +75,9 @@ def read_recording(path: Path) -> Recording | None:
     if record.header is None:
         return None
     gone = record.fatal or record.faults_in_a_row >= MAX_CONSECUTIVE_FAULTS or bool(record.ended_early)
-    size = path.stat().st_size
-    return Recording(
-        record=record,
-        header=record.header,
-        kept=end if record.complete else before_faults if gone and record.faults_in_a_row else outside,
-        size=size,
-        torn=size - end,
-        heard=len(record.transcript) > 0 or (record.faults_in_a_row > 0 and not gone),
-    )
+    kept = end if record.complete else before_faults if gone and record.faults_in_a_row else outside
+    size, heard = path.stat().st_size, len(record.transcript) > 0 or (record.faults_in_a_row > 0 and not gone)
+    return Recording(record=record, header=record.header, kept=kept, size=size, torn=size - end, heard=heard)
 
 
 def cut_back(folder: Path, recording: Recording | None) -> None:
@@ -98,6 +88,7 @@ def cut_back(folder: Path, recording: Recording | None) -> None:
     with open_regular(path) as file:
         file.seek(kept)
         cut = file.read().decode("utf-8", "backslashreplace")
+    # First there, and on disk: only then may it go from the journal.
     timings = Timings.resuming(folder / TIMINGS)
     try:
         timings.write(Resumed(kept=kept, cut=cut))
@@ -146,27 +137,26 @@ def agent_differences(recording: Recording, agent: AgentRecord) -> list[str]:
     """Return a sentence for each difference between the recorded agent and this one."""
     same = recording.header.agent_fingerprint == agent.fingerprint
     texts = []
-    for name in (
-        ("capabilities", "max_message_tokens")
-        if same
-        else ("spec", "configuration", "capabilities", "max_message_tokens")
-    ):
+    # An equal fingerprint says that spec and configuration, which come first, are the same: records hide secrets.
+    for name in events.AgentFacts.__struct_fields__[2 if same else 0 :]:
         then, now = getattr(recording.header.agent, name, None), getattr(agent.facts, name)
         if isinstance(then, dict) and isinstance(now, dict):
-            texts += [
-                f"The agent's configuration, {key}: was {show_value(then.get(key))} and is {show_value(now.get(key))}."
-                for key in {**then, **now}
-                if then.get(key) != now.get(key)
-            ]
-        elif then != now:
-            texts.append(f"The agent's {name} was {_show_setting(then)} and is {_show_setting(now)}.")
+            texts += value_changes(then, now, "The agent's configuration, {}:")
+        else:
+            held, today = ({name: list(one) if isinstance(one, tuple) else one} for one in (then, now))
+            texts += value_changes(held, today, "The agent's {}")
     if not same and not texts:
         texts.append("The agent's configuration differs in a value that is not shown because it may be secret.")
     return texts
 
 
-def _show_setting(value: object) -> str:
-    return show_value(list(value) if isinstance(value, tuple) else value)
+def value_changes(then: Mapping[str, Any], now: Mapping[str, Any], subject: str = "{}") -> list[str]:
+    """Return a sentence for each value that is another one now; `subject`: what it calls a name."""
+    return [
+        f"{subject.format(name)} was {show_value(then.get(name))} and is {show_value(now.get(name))}."
+        for name in {**then, **now}
+        if then.get(name) != now.get(name)
+    ]
 
 
 def cannot_go_on(recording: Recording, checkpoints: Checkpoints) -> str:
@@ -175,6 +165,7 @@ def cannot_go_on(recording: Recording, checkpoints: Checkpoints) -> str:
         return ""
     capabilities = recorded_agent(recording).capabilities
     if "AcceptsHistory" not in capabilities and capabilities.saves:
-        lost = recording.last_number is not None and not checkpoints.has_state(recording.last_number)
-        return f"there is no checkpoint of exchange {recording.last_number}" if lost else ""
+        said = recording.record.transcript.remembered  # a question asked alone leaves the agent where it was
+        lost = said and not checkpoints.has_state(said[-1].number)
+        return f"there is no checkpoint of exchange {said[-1].number}" if lost else ""
     return "" if capabilities.restorable else NOT_RESTORABLE

@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from pytest_ltm._engine.conversation import (
-    Close,
-    ConversationScript,
-    GiveUp,
-    Renew,
-    ScriptChanged,
-    Send,
-    SendFiller,
-    TellHistoryPart,
-)
+from pytest_ltm._engine import conversation as _talk
 from pytest_ltm._engine.recording_folder import JOURNAL
 from pytest_ltm._journal import events
 from pytest_ltm._journal.fold import ConversationRecord
@@ -29,24 +20,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from pytest_ltm._engine.conversation import Action, Conversation
     from pytest_ltm._engine.lane import Ending, Lane
     from pytest_ltm._model.scenario import Say
 
 
 E = TypeVar("E", bound=events.Event)
-NO_AGENT = "it uses the agent itself, and there is none"
 NO_USER = "it asks its simulated user's model something else"
 SPOKEN = frozenset({"say", "ask"})
-_TAKEN = (
-    events.MessageSent,
-    events.ReplyReceived,
-    events.FillerSent,
-    events.Fault,
-    events.WaitBegan,
-    events.SessionBegan,
-    events.Watcher,
-)
+_HEARD = (events.MessageSent, events.ReplyReceived, events.FillerSent, events.Fault)
+# What a conversation that is held again comes to by itself; the script begins, jumps and ends as recorded.
+_TAKEN = (*_HEARD, events.WaitBegan, events.SessionBegan, events.Watcher)
 A = TypeVar("A", events.JudgeAsked, events.JudgeChecked, events.UserModelAsked)
 _APART = (events.Header, events.ModelAsked, events.VerdictRecorded)
 
@@ -104,7 +87,7 @@ class Playback:
 
     def no_agent(self) -> NoReturn:
         """Stand in for the agent, which is not made."""
-        self.wanted = NO_AGENT
+        self.wanted = "it uses the agent itself, and there is none"
         raise AgentError("no agent exists while a run is scored again")
 
     def skip(self) -> None:
@@ -122,6 +105,7 @@ class Playback:
         replies = self._asked.get((kind, example, prompt, vote))
         if not replies:
             return None
+        # The last one stands for all further ones: a test may ask its judge more often than it did.
         result: A = replies.popleft() if len(replies) > 1 else replies[0]
         return result
 
@@ -176,7 +160,7 @@ def _event_example(event: events.Event | None) -> str:
 CUT_SHORT = "its record ends here: the run that is scored again has not come to its end"
 
 
-class RecordScript(ConversationScript):
+class RecordScript(_talk.ConversationScript):
     """Says a record again; `kept_ending(example)` returns how an example ended that cannot be scored again.
 
     `passed` must observe the conversation, so that the record keeps up with it.
@@ -200,13 +184,17 @@ class RecordScript(ConversationScript):
         if (same and isinstance(event, _TAKEN)) or (isinstance(event, events.End) and event == recorded):
             self._playback.skip()
 
-    def next(self, talk: Conversation) -> Action | None:
+    def next(self, talk: _talk.Conversation) -> _talk.Action | None:
         """Return what the record has next."""
         self._lanes = self._lanes or {lane.example.key: lane for lane in talk.lanes}
-        action: Action | None = None
+        action: _talk.Action | None = None
         match self._playback.next:
+            case None if self._playback.record.complete:
+                lanes = (lane for lane in talk.lanes if not lane.ended)
+                over = all(lane.body_ended and lane.example.key not in talk.kept for lane in lanes)
+                action = Finish() if over else _talk.GiveUp("its end is not recorded")
             case None:
-                action = self._end_of_record(talk)
+                action = _talk.GiveUp(self._why_over())
             case events.Begin(example=name):
                 self._playback.skip()
                 lane = self._lanes.get(name)
@@ -217,7 +205,7 @@ class RecordScript(ConversationScript):
             case events.End(example=str(name)):
                 action = self._end(talk, name)
             case events.SessionBegan(example=""):
-                action = Renew()
+                action = _talk.Renew()
             case events.WaitBegan(example=name) | events.SessionBegan(example=name) | events.Watcher(example=name):
                 # A waiting body that waited again, or began to watch, goes on as soon as its wait was over.
                 action = self._resumed(name)
@@ -227,7 +215,7 @@ class RecordScript(ConversationScript):
                 action = self._said(talk, event)
         return action
 
-    def decide_ahead(self, talk: Conversation, lane: Lane) -> Iterator[Action]:
+    def decide_ahead(self, talk: _talk.Conversation, lane: Lane) -> Iterator[_talk.Action]:
         """Yield what the record holds of the ends of others before this one goes on; it may be over by then."""
         while (event := self._playback.next) is not None:
             match event:
@@ -241,8 +229,7 @@ class RecordScript(ConversationScript):
                     break
         record = self._playback.record
         if event is None and not record.complete:
-            self.cut_short = not record.ended_early
-            raise ConversationOver(record.ended_early or CUT_SHORT)
+            raise ConversationOver(self._why_over())
         if isinstance(event, events.End) and record.ended_early:
             raise ConversationOver(record.ended_early)
 
@@ -251,18 +238,18 @@ class RecordScript(ConversationScript):
         event = self._playback.next
         if isinstance(made, events.SessionBegan):
             if made != event:
-                raise ScriptChanged("it begins a session where it did not")
+                raise _talk.ScriptChanged("it begins a session where it did not")
         elif isinstance(made, (events.WaitBegan, events.Watcher)):
             if made != event:
                 is_same = type(event) is type(made) and _event_example(event) == made.example
                 what = "for something else" if is_same else "where it did not"
-                raise ScriptChanged(f"it waits or watches {what}")
+                raise _talk.ScriptChanged(f"it waits or watches {what}")
         elif not isinstance(event, events.MessageSent) or event.by != lane.example.key:
-            raise ScriptChanged(f"it says {_shorten_repr(made.text)}, where it said nothing")
+            raise _talk.ScriptChanged(f"it says {_shorten_repr(made.text)}, where it said nothing")
         elif (event.kind, event.text) != ("ask" if isinstance(made, Ask) else "say", as_recorded(made.text)):
-            raise ScriptChanged(f"it says {_shorten_repr(made.text)}, where it said {_shorten_repr(event.text)}")
+            raise _talk.ScriptChanged(f"it says {_shorten_repr(made.text)}, where it said {_shorten_repr(event.text)}")
 
-    def wait(self, talk: Conversation, lane: Lane, wait: events.WaitBegan) -> None:
+    def wait(self, talk: _talk.Conversation, lane: Lane, wait: events.WaitBegan) -> None:
         """Remember that it waits."""
         del talk, wait
         self._waiting.add(lane.index)
@@ -278,10 +265,11 @@ class RecordScript(ConversationScript):
         """Raise ScriptChanged if it used the agent, or had more to say."""
         wanted, self._playback.wanted = self._playback.wanted, ""
         if wanted:
-            raise ScriptChanged(wanted)
+            raise _talk.ScriptChanged(wanted)
+        # An example that failed midway had more to say then; that is no change of its script.
         by_itself = lane.broken is None and lane.body.error is None and lane.body.assertion is None
         if by_itself and self._playback.count_remaining(lane.example.key) and not lane.released:
-            raise ScriptChanged("it ends where it went on")
+            raise _talk.ScriptChanged("it ends where it went on")
 
     # --- one event of the record
 
@@ -292,69 +280,56 @@ class RecordScript(ConversationScript):
         self._waiting.discard(lane.index)
         return ResumeLane(lane.index)
 
-    def _said(self, talk: Conversation, event: events.Event) -> Action:
+    def _said(self, talk: _talk.Conversation, event: events.Event) -> _talk.Action:
         match event:
             case events.MessageSent(kind="history", text=text):
                 return self._history(talk, text)
             case events.MessageSent(by=by, kind=kind):
                 return (self._resumed(by) if kind in SPOKEN else None) or _repeat_send(event)
             case events.FillerSent(history=history, message=message, reply=reply):
-                return self._history(talk, message) if history else SendFiller(FillerExchange(message, reply))
+                return self._history(talk, message) if history else _talk.SendFiller(FillerExchange(message, reply))
             case events.Fault():  # what the agent was told and would not have: its text is not recorded
-                return SendFiller(FillerExchange("", ""))
+                return _talk.SendFiller(FillerExchange("", ""))
         raise Divergence("the journal holds a reply to no message")
 
-    def _history(self, talk: Conversation, text: str) -> TellHistoryPart:
+    def _history(self, talk: _talk.Conversation, text: str) -> _talk.TellHistoryPart:
         """Return the next part of the history, which must be what was told."""
+        # The parts depend on how long a message may be, and so on the agent: they are cut as they were then.
         if not self._parts and self._told < len(talk.pastime.history):
             self._parts.extend(talk.pastime.messages(self._told))
         if not self._parts or as_recorded(self._parts[0]) != text:
             raise ConversationOver("the recorded history is not the data set's")
-        part = TellHistoryPart(self._told, self._parts.popleft())
+        part = _talk.TellHistoryPart(self._told, self._parts.popleft())
         self._told += not self._parts
         return part
 
-    def _end(self, talk: Conversation, example: str) -> Action | None:
-        lane = self._lanes.get(example)
-        if lane is not None and self._was_reached(lane) and (action := self._resumed(example)):
-            return action  # what it did after its wait left no trace but its end
+    def _end(self, talk: _talk.Conversation, example: str) -> _talk.Action | None:
+        lane, record = self._lanes.get(example), self._playback.record
+        early, verdict = record.ended_early, record.example(example).verdict
+        reason = None if verdict is None else verdict.reason
+        # What it did after its wait left no trace but its end; one that was not reached did nothing.
+        if lane is not None and not (early and reason == early) and (action := self._resumed(example)):
+            return action
         self._playback.skip()
         if lane is None or lane.ended:
             return None
         if example in talk.kept:
-            return Close(lane.index, self._kept_ending(example))
-        if lane.start is None and self._was_unplayable(talk, lane):
+            return _talk.Close(lane.index, self._kept_ending(example))
+        why = "" if lane.start is not None else lane.unplayable(talk.counter, talk.channel.capabilities)
+        if why and (not early or reason == why):
             return Start(lane.index)
+        return _talk.GiveUp(early) if early and not lane.body_ended else None
+
+    def _why_over(self) -> str:
+        """Return why nothing follows in the record, which may just have been cut short."""
         early = self._playback.record.ended_early
-        return GiveUp(early) if early and not lane.body_ended else None
-
-    def _was_reached(self, lane: Lane) -> bool:
-        reason = self._playback.record.ended_early
-        return not reason or self._recorded_reason(lane) != reason
-
-    def _was_unplayable(self, talk: Conversation, lane: Lane) -> bool:
-        why = lane.unplayable(talk.counter, talk.channel.capabilities)
-        return bool(why) and (not self._playback.record.ended_early or self._recorded_reason(lane) == why)
-
-    def _recorded_reason(self, lane: Lane) -> str | None:
-        verdict = self._playback.record.example(lane.example.key).verdict
-        return None if verdict is None else verdict.reason
-
-    def _end_of_record(self, talk: Conversation) -> Finish | GiveUp:
-        record = self._playback.record
-        if record.complete:
-            every = all(lane.ended or (lane.body_ended and lane.example.key not in talk.kept) for lane in talk.lanes)
-            return Finish() if every else GiveUp("its end is not recorded")
-        self.cut_short = not record.ended_early
-        return GiveUp(record.ended_early or CUT_SHORT)
+        self.cut_short = not early
+        return early or CUT_SHORT
 
 
-def _repeat_send(event: events.MessageSent) -> Send:
-    return Send(event.by, event.kind, event.text, event.about, event.alone)
+def _repeat_send(event: events.MessageSent) -> _talk.Send:
+    return _talk.Send(event.by, event.kind, event.text, event.about, event.alone)
 
 
 def _shorten_repr(text: str) -> str:
-    return repr(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")
-
-
-_LONGEST = 60
+    return repr(text if len(text) <= 60 else f"{text[:60]}…")

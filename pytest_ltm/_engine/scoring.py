@@ -4,16 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._journal import result as _result
 from pytest_ltm._journal.memory_ledger import evidence_found, memory_result, retrieval_metrics
-from pytest_ltm._journal.result import (
-    Cause,
-    ExampleMetric,
-    NeedleRef,
-    Outcome,
-    QuestionResult,
-    ScenarioResult,
-    outcome_of,
-)
 from pytest_ltm._model.agent import Usage
 from pytest_ltm._model.score import Score, Unscored, with_bounds
 from pytest_ltm._model.transcript import needle_gap
@@ -25,7 +17,7 @@ if TYPE_CHECKING:
     from pytest_ltm._engine.lane import CreditedQuestion, Ending, Lane
     from pytest_ltm._journal.cost import Bill
     from pytest_ltm._journal.fold import ConversationRecord
-    from pytest_ltm._journal.memory_ledger import MemoryLedger, MemoryResult
+    from pytest_ltm._journal.memory_ledger import MemoryLedger
     from pytest_ltm._model.transcript import Kind, Transcript
 
 
@@ -40,7 +32,7 @@ def scenario_result(
     reading: str = "",
     memory: MemoryLedger | None = None,
     **place: Any,
-) -> ScenarioResult:
+) -> _result.ScenarioResult:
     """Return the result of an example.
 
     `costs`: dollars by exchange, where the agent told them; `guesses`: the exchanges where it did not tell all.
@@ -50,13 +42,24 @@ def scenario_result(
     """
     outcome, cause, reason = classify_ending(ending, lane.example.threshold)
     if own_wish:
+        # pytest.skip in a test is its own wish, no fault of agent or scenario.
         outcome, cause, reason = "skipped", "", str(ending.error)
     verdict = None if ending.verdict is None else with_bounds(ending.verdict)
     score = verdict if isinstance(verdict, Score) else None
     questions = tuple(question_result(question, transcript) for question in lane.questions)
     measured = lane.measured_span(transcript)
     own_costs = [costs[exchange.number] for exchange in lane.own if exchange.number in costs]
-    return ScenarioResult(
+    rule = ending.verdict.rule if ending.verdict else ""
+    if rule and reading and not rule.endswith(reading):  # a recorded row that is kept names it already
+        rule = f"{rule}+{reading}"
+    remembered = None
+    if memory is not None and memory.is_known:
+        # Only for an agent that shows its memory: to know the words of all that was said takes time.
+        memory.hear(transcript)
+        own, right = [one.number for one in lane.own], {one.number: one.right for one in lane.questions}
+        is_lost = score is not None and score.value < 1
+        remembered = memory_result(lane.told, questions, memory, own, right, lane.unchosen, is_lost=is_lost)
+    return _result.ScenarioResult(
         scenario=lane.example.scenario,
         example=lane.example.example,
         span=lane.span,
@@ -66,7 +69,7 @@ def scenario_result(
         cause=cause,
         upper=score.upper if score and score.upper > score.value else None,
         checks=score.checks if score else (),
-        rule=_named_with(ending.verdict.rule, reading) if ending.verdict else "",
+        rule=rule,
         evidence=str(ending.verdict.evidence) if ending.verdict else "",  # a reply may know more than its text
         threshold=lane.example.threshold,
         skills=lane.example.skills,
@@ -77,38 +80,22 @@ def scenario_result(
         cost_usd=sum(own_costs) if own_costs else None,
         estimated=any(exchange.number in guesses for exchange in lane.own),
         questions=questions,
-        metrics=tuple(ExampleMetric(*one) for one in _metrics(lane.body.sheet.metrics, questions, outcome).items()),
-        memory=_memory(lane, questions, memory, transcript, is_lost=score is not None and score.value < 1),
+        metrics=tuple(
+            _result.ExampleMetric(*one) for one in _metrics(lane.body.sheet.metrics, questions, outcome).items()
+        ),
+        memory=remembered,
         **place,
     )
 
 
-def _metrics(own: Mapping[str, float], questions: Sequence[QuestionResult], outcome: Outcome) -> Mapping[str, float]:
+def _metrics(
+    own: Mapping[str, float], questions: Sequence[_result.QuestionResult], outcome: _result.Outcome
+) -> Mapping[str, float]:
     """Return the figures that a scenario noted, and whether a wrong answer had its evidence; else the recall."""
     if not own:
         return retrieval_metrics(questions)
     found = evidence_found(questions, own) if outcome == "failed" else None
     return own if found is None else {**own, "wrong_but_found": float(found)}
-
-
-def _memory(
-    lane: Lane,
-    questions: Sequence[QuestionResult],
-    ledger: MemoryLedger | None,
-    transcript: Transcript,
-    *,
-    is_lost: bool,
-) -> MemoryResult | None:
-    if ledger is None or not ledger.is_known:
-        return None
-    ledger.hear(transcript)
-    right = {one.number: one.right for one in lane.questions}
-    own = [one.number for one in lane.own]
-    return memory_result(lane.told, questions, ledger, own, right, lane.unchosen, is_lost=is_lost)
-
-
-def _named_with(rule: str, reading: str) -> str:
-    return f"{rule}+{reading}" if rule and reading and not rule.endswith(reading) else rule
 
 
 def usage_totals(record: ConversationRecord, bill: Bill) -> dict[str, Any]:
@@ -135,23 +122,19 @@ def usage_totals(record: ConversationRecord, bill: Bill) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def classify_ending(ending: Ending, threshold: float) -> tuple[Outcome, Cause, str]:
+def classify_ending(ending: Ending, threshold: float) -> tuple[_result.Outcome, _result.Cause, str]:
     """Return the outcome of an example, why it has no score if so, and the reason."""
     if isinstance(ending.verdict, Score):
-        return outcome_of(ending.verdict.value, threshold), "", ending.verdict.reason
+        return _result.outcome_of(ending.verdict.value, threshold), "", ending.verdict.reason
     if isinstance(ending.verdict, Unscored):
         return "skipped", ending.verdict.cause, ending.verdict.reason
     if ending.unplayable is not None:
         return "skipped", "requires", ending.unplayable
     if ending.unreached is not None:
         return "skipped", "not reached", ending.unreached
-    return "error", _error_cause(ending.error), describe_ending_error(ending.error)
-
-
-def _error_cause(error: BaseException | None) -> Cause:
-    if isinstance(error, AgentFault):
-        return "agent"
-    return "internal" if isinstance(error, LtmInternalError) else "scenario"
+    error = ending.error
+    cause: _result.Cause = "internal" if isinstance(error, LtmInternalError) else "scenario"
+    return "error", "agent" if isinstance(error, AgentFault) else cause, describe_ending_error(error)
 
 
 def describe_ending_error(error: BaseException | None) -> str:
@@ -162,13 +145,13 @@ def describe_ending_error(error: BaseException | None) -> str:
     return text if isinstance(error, AgentFault) else f"{type(error).__name__}: {text}".rstrip(": ")
 
 
-def question_result(question: CreditedQuestion, transcript: Transcript) -> QuestionResult:
+def question_result(question: CreditedQuestion, transcript: Transcript) -> _result.QuestionResult:
     """Return what a question came to, with its distances from its needles; KeyError if one of them got no reply."""
     asked = transcript.number(question.number)
     needles = [transcript.number(number) for number in question.needles]
     places = dict(asked.places)
     refs = tuple(
-        NeedleRef(
+        _result.NeedleRef(
             number=needle.number,
             text=needle.message,
             gap=needle_gap(needle, asked),
@@ -178,7 +161,7 @@ def question_result(question: CreditedQuestion, transcript: Transcript) -> Quest
         )
         for needle in needles
     )
-    return QuestionResult(
+    return _result.QuestionResult(
         number=asked.number,
         text=asked.message,
         answer=asked.reply,

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from pytest_ltm._engine.lane import Ending
-from pytest_ltm._engine.recording_folder import JOURNAL, RESULTS
+from pytest_ltm._engine.recording_folder import JOURNAL, RESULTS, value_changes
 from pytest_ltm._engine.rescore import Playback, plan_of
 from pytest_ltm._engine.scoring import classify_ending
 from pytest_ltm._journal.result import ConversationName, ConversationResult, ScenarioResult, read_results
 from pytest_ltm._model.plan import is_of_source
 from pytest_ltm._model.score import Score, Unscored, undecided_if_open
 from pytest_ltm._storage.errors import LtmError
-from pytest_ltm._storage.schema import show_value, to_record
+from pytest_ltm._storage.schema import to_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -23,24 +23,27 @@ if TYPE_CHECKING:
 
     from pytest_ltm._journal import events
     from pytest_ltm._journal.result import Automatic
-    from pytest_ltm._model.plan import Plan, PlannedExample
+    from pytest_ltm._model.plan import Plan
 
 
-class Move(Struct, frozen=True, kw_only=True):
+class Move(Struct, frozen=True):
     """One verdict that is another one now."""
 
-    nodeid: str
-    scenario: str
-    example: str
-    agent: str
-    span_label: str
-    trial: str
+    row: ScenarioResult
+    """The example's row now."""
     before: Automatic
-    after: Automatic
     why: str
     """What has changed of that which decides a verdict; a few words."""
-    amended: bool
-    """A person has said something else, which counts."""
+
+    @property
+    def after(self) -> Automatic:
+        """The verdict of the rules now."""
+        return by_rules(self.row)
+
+    @property
+    def amended(self) -> bool:
+        """Whether a person has said something else, which counts."""
+        return self.row.automatic is not None
 
 
 class Rescored(Struct, frozen=True, kw_only=True):
@@ -63,9 +66,14 @@ class Rescored(Struct, frozen=True, kw_only=True):
 
     def to_json(self) -> dict[str, Any]:
         """Return JSON values for `summary.json`."""
+        moved = [
+            {"nodeid": one.row.nodeid, "before": to_record(one.before), "after": to_record(one.after)}
+            | {"why": one.why, "amended": one.amended}
+            for one in self.moves
+        ]
         return {
             "run": self.run, "same": self.same, "unknown": self.unknown, "left_out": self.left_out,
-            "without": self.without, "kept": dict(self.kept), "moved": [_move_json(move) for move in self.moves],
+            "without": self.without, "kept": dict(self.kept), "moved": moved,
             **({"definitions": dict(self.definitions)} if self.definitions else {}),
         }  # fmt: skip
 
@@ -82,24 +90,25 @@ def compare_scorings(
 
     `plans`: the recorded and the current plan by conversation; `kept`: as in `Rescored`.
     """
-    then = {_row_key(row): row for row in before}
-    now = {_row_key(row): row for row in after}
-    pairs = [(then[place], row) for place, row in now.items() if place in then]
-    moves = tuple(_verdict_move(one, other, plans) for one, other in pairs if _row_verdict(one) != _row_verdict(other))
-    unmoved = [
-        row for one, row in pairs if _row_verdict(one) == _row_verdict(row) and " ".join(_row_key(row)) not in kept
-    ]
+    then, now = ({(str(row.conversation), row.id): row for row in rows} for rows in (before, after))
+    moves, unmoved = list[Move](), list[ScenarioResult]()
     new = [row for place, row in now.items() if place not in then]
-    same, unknown = sum(map(_has_verdict, unmoved)), sum(map(_has_verdict, new))
-    return Rescored(
-        run=run,
-        same=same,
-        moves=moves,
-        kept=kept,
-        unknown=unknown,
-        left_out=len(then.keys() - now.keys()),
-        without=len(unmoved) + len(new) - same - unknown,
+    for place, row in now.items():
+        if place in then and _compared(then[place]) != _compared(row):
+            why = "; ".join(verdict_differences(then[place], row, plans.get(row.conversation, ())))
+            moves.append(Move(row, by_rules(then[place]), why or _UNVERSIONED))
+        elif place in then and " ".join(place) not in kept:  # what is kept has an entry of its own
+            unmoved.append(row)
+    same, unknown = (
+        sum(row.scored or row.cause in ("unscored", "ungraded") for row in rows) for rows in (unmoved, new)
     )
+    without, left_out = len(unmoved) + len(new) - same - unknown, len(then.keys() - now.keys())
+    return Rescored(
+        run=run, same=same, moves=tuple(moves), kept=kept, unknown=unknown, left_out=left_out, without=without
+    )
+
+
+_UNVERSIONED = "no version has changed: the code that the test uses has, or the judge answered differently"
 
 
 def by_rules(row: ScenarioResult) -> Automatic:
@@ -116,46 +125,21 @@ def verdict_differences(before: ScenarioResult, after: ScenarioResult, plans: Se
         one, other = (
             next((example.version for example in plan.examples if example.key == before.id), "") for plan in plans
         )
-        by_source = is_of_source(one) and is_of_source(other)
-        texts += (
-            ["the test's source has changed"] * (one != other)
-            if by_source
-            else _version_difference("scenario", one, other)
-        )
+        if is_of_source(one) and is_of_source(other):  # hashes, which mean nothing to a reader
+            texts += ["the test's source has changed"] * (one != other)
+        else:
+            texts += _version_difference("scenario", one, other)
         texts += _version_difference("scoring", then.scoring, now.scoring)
         texts += _version_difference("reading", str(then.reading), str(now.reading))
+        # Another judge explains nothing where no judge was asked.
         if before.judge_calls or after.judge_calls:
             texts += _judge_differences(then.judge, now.judge)
             texts += _version_difference("votes", str(then.judge_votes), str(now.judge_votes))
     return texts
 
 
-def _verdict_move(before: ScenarioResult, after: ScenarioResult, plans: Mapping[ConversationName, Any]) -> Move:
-    why = verdict_differences(before, after, plans.get(after.conversation, ()))
-    unversioned = "no version has changed: the code that the test uses has, or the judge answered differently"
-    return Move(
-        nodeid=after.nodeid,
-        scenario=after.scenario,
-        example=after.example,
-        agent=after.agent,
-        span_label=after.span_label,
-        trial=after.trial,
-        before=by_rules(before),
-        after=by_rules(after),
-        why="; ".join(why) or unversioned,
-        amended=after.automatic is not None,
-    )
-
-
-def _row_key(row: ScenarioResult) -> tuple[str, str]:
-    return str(row.conversation), row.id
-
-
-def _has_verdict(row: ScenarioResult) -> bool:
-    return row.scored or row.cause in ("unscored", "ungraded")
-
-
-def _row_verdict(row: ScenarioResult) -> tuple[object, ...]:
+def _compared(row: ScenarioResult) -> tuple[object, ...]:
+    """Return what makes a verdict another one: a judge may give another reason for the same score."""
     plain = by_rules(row)
     return plain.outcome, plain.score, plain.upper
 
@@ -174,11 +158,6 @@ def _version_difference(what: str, before: str, after: str) -> list[str]:
     return [] if before == after else [f"{what} {before or 'none'} -> {after or 'none'}"]
 
 
-def _move_json(move: Move) -> dict[str, Any]:
-    sides = {name: to_record(verdict) for name, verdict in (("before", move.before), ("after", move.after))}
-    return {"nodeid": move.nodeid, **sides, "why": move.why, "amended": move.amended}
-
-
 # --- What may be another one when a run is re-scored, and what may not.
 
 # Settings of a run that decide only how it is scored, not what is said.
@@ -188,24 +167,16 @@ _FIXED = ("seed", "trial", "span", "tokenizer", "time", "history")
 
 def setting_differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """Return a sentence for each changed setting that decides what is said."""
-    return [
-        f"{name} was {show_value(then.get(name))} and is {show_value(now.get(name))}."
-        for name in {**then, **now}
-        if name not in FREE and then.get(name) != now.get(name)
-    ]
+    held, today = ({name: value for name, value in one.items() if name not in FREE} for one in (then, now))
+    return value_changes(held, today)
 
 
 def plan_differences(recorded: Plan, now: Plan) -> list[str]:
     """Return a sentence for each difference that keeps a conversation from being scored again."""
-    then = recorded.to_json()
-    today = now.to_json()
-    lines = [
-        f"The plan's {name} was {show_value(then[name])} and is {show_value(today[name])}."
-        for name in _FIXED
-        if then[name] != today[name]
-    ]
+    then, today = ({name: plan[name] for name in _FIXED} for plan in (recorded.to_json(), now.to_json()))
     known = {example.key for example in recorded.examples}
-    return lines + [f"{example.key} was not recorded." for example in now.examples if example.key not in known]
+    missing = [f"{example.key} was not recorded." for example in now.examples if example.key not in known]
+    return value_changes(then, today, "The plan's {}") + missing
 
 
 def rescored_plan(recorded: Plan, now: Plan, *, same_judge: bool) -> Plan:
@@ -215,17 +186,12 @@ def rescored_plan(recorded: Plan, now: Plan, *, same_judge: bool) -> Plan:
     """
     today = {example.key: example for example in now.examples}
     judge = {} if same_judge else {"judge": now.judge, "judge_votes": now.judge_votes}
-    examples = tuple(_with_current_scoring(one, today[one.key]) for one in recorded.examples if one.key in today)
+    examples = tuple(
+        replace(one, version=new.version, skills=new.skills, threshold=new.threshold)
+        for one in recorded.examples
+        if (new := today.get(one.key)) is not None
+    )
     return replace(recorded, examples=examples, scoring=now.scoring, reading=now.reading, **judge)  # type: ignore[arg-type]
-
-
-def judge_spec(plan: Plan) -> str:
-    """Return the judge's spec in a plan, without the versions of its prompts."""
-    return plan.judge.rpartition(" (")[0] or plan.judge
-
-
-def _with_current_scoring(then: PlannedExample, now: PlannedExample) -> PlannedExample:
-    return replace(then, version=now.version, skills=now.skills, threshold=now.threshold)
 
 
 # --- The verdicts that a recorded conversation came to, from its results or, where it died before them, its journal.
@@ -287,6 +253,7 @@ def ending_told(verdict: events.VerdictRecorded | None) -> Ending:
     if verdict is None:
         return Ending(unreached="no verdict is recorded")
     if verdict.score is not None and 0 <= verdict.score <= 1:
+        # An older journal may hold an upper bound below the score, or none.
         left_open = min(max((verdict.upper or 0.0) - verdict.score, 0.0), 1.0)
         score = Score(verdict.score, verdict.reason, rule=verdict.rule, left_open=left_open)
         return Ending(verdict=undecided_if_open(score))

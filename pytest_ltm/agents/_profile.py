@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from pytest_ltm._journal import events
 from pytest_ltm._journal.cost import TokenUse
-from pytest_ltm._model.agent import CAPABILITIES, Capabilities, ExpectedReply, Promised, Reply, SeparatesUsers
+from pytest_ltm._model.agent import CAPABILITIES, Capabilities, Promised, Reply, SeparatesUsers
 from pytest_ltm._model.tokens import TokenCounter, token_counter
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm.agents._caller import MAX_MESSAGE_TOKENS
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pytest_ltm._calls import ModelSpec
+    from pytest_ltm._engine.port import Enclosed
     from pytest_ltm._model.transcript import Exchange
     from pytest_ltm._storage.clock import Clock
     from pytest_ltm.agents._adapt import AgentSource
@@ -346,17 +347,11 @@ class CostSimulator:
     def ready(self, by: str) -> None:
         """Need nothing."""
 
-    def reply(
-        self,
-        message: events.MessageSent,
-        images: Sequence[str] = (),  # noqa: ARG002 - nobody looks
-        prompts: Sequence[ExpectedReply] = (),
-        deletes: Sequence[str] = (),  # noqa: ARG002 - there are none
-    ) -> events.ReplyReceived:
+    def reply(self, message: events.MessageSent, enclosed: Enclosed | None = None) -> events.ReplyReceived:
         """Return a reply of typical length, and note what it would take."""
         self._tell_time()
         if is_prompted(self.agent):
-            self.agent.prompt(prompts)
+            self.agent.prompt(() if enclosed is None else enclosed.prompts)
         replies = getattr(self.agent, "answer_alone", self.agent.reply) if message.alone else self.agent.reply
         given: str | Reply = replies(message.text)
         text, answers = given.text if isinstance(given, Reply) else given, answers_of(message.text)

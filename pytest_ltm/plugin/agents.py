@@ -64,6 +64,7 @@ def _agent_source(config: pytest.Config, settings: RunSettings, spec: str) -> Ag
         frame = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{frame.filename}:{frame.lineno}"
         raise AgentError(f"pytest_ltm_make_agent raised for {spec!r}: {describe_error(error)} ({where})") from error
+    # An object cannot be handed to another process, only a name by which it is made there.
     if given is not None and settings.agent_process:
         raise AgentError(
             f"the hook pytest_ltm_make_agent makes {spec!r} in this process, so --ltm-agent-process cannot give it one "

@@ -35,28 +35,27 @@ if TYPE_CHECKING:
     from pytest_ltm._model.suite import Suite, SuiteEntry
 
 
-def places_of_scenario(settings: RunSettings, name: str, marks: _items.Marks) -> list[_items.ItemPlace]:
-    """Return every place of a scenario in the run, in the order agent, span, trial, example."""
-    if settings.dataset is not None:
-        return _dataset.dataset_places(settings, settings.dataset, name)
-    short, count = settings.spans_too_short(name), settings.examples or marks.examples or 1
-    files = settings.definitions.examples.get(name) if settings.definitions is not None else None
-    return [
-        _items.ItemPlace(agent.label, span, trial, f"{node_label(name)}_{example}" if span == ISOLATED else "", example)
-        for agent in settings.agents
-        for span in settings.spans
-        if span not in short
-        for trial in range(settings.trials)
-        for example in files or map(str, range(count))
-    ]
-
-
 def parametrize_places(metafunc: pytest.Metafunc, settings: RunSettings) -> None:
-    """Give each LTM item its places; agent, span, trial and example come first in its id."""
+    """Give each LTM item its places; agent, span, trial and example, in this order, come first in its id."""
     function = metafunc.definition
-    if _items.PLACE in metafunc.fixturenames and _items.is_ltm_item(function):
-        places = places_of_scenario(settings, scenario_name(function), _items.marks_of(function))
-        metafunc.parametrize(_items.PLACE, places, ids=[place.id for place in places], indirect=True)
+    if _items.PLACE not in metafunc.fixturenames or not _items.is_ltm_item(function):
+        return
+    name, marks = scenario_name(function), _items.marks_of(function)
+    if settings.dataset is not None:
+        places = _dataset.dataset_places(settings, settings.dataset, name)
+    else:
+        short, count = settings.spans_too_short(name), settings.examples or marks.examples or 1
+        files = settings.definitions.examples.get(name) if settings.definitions is not None else None
+        places = [
+            # Isolated examples share nothing: each has a conversation of its own.
+            _items.ItemPlace(label, span, trial, f"{node_label(name)}_{example}" if span == ISOLATED else "", example)
+            for label in (agent.label for agent in settings.agents)
+            for span in settings.spans
+            if span not in short
+            for trial in range(settings.trials)
+            for example in files or map(str, range(count))
+        ]
+    metafunc.parametrize(_items.PLACE, places, ids=[place.id for place in places], indirect=True)
 
 
 def scenario_name(node: pytest.Item) -> str:
@@ -76,28 +75,29 @@ def ltm_items(items: Iterable[pytest.Item]) -> list[_items.LtmItem]:
         if _items.PLACE in getattr(getattr(item, "callspec", None), "params", ()):
             result.append(item)
             sources.setdefault(scenario_name(item), set()).add(_function_id(item))
-    known: dict[tuple[int, ...], _items.Marks] = {}  # examples of a scenario have the same: one for all of them
-    return [_ltm_item(item, known, shared=len(sources[scenario_name(item)]) > 1) for item in result]
-
-
-def _ltm_item(item: pytest.Item, entries: dict[tuple[int, ...], _items.Marks], *, shared: bool) -> _items.LtmItem:
-    callspec: Any = item.callspec  # type: ignore[attr-defined]
-    place: _items.ItemPlace = callspec.params[_items.PLACE]
-    own = str(callspec.id).removeprefix(place.id).strip("-")  # the user's own parameters are a part of the name
-    name = node_label(f"{scenario_name(item)}.{own}" if own else scenario_name(item))
-    if shared and not _items.is_built_in(item):
-        parts = _function_id(item).replace("\\", "/").split("::")
-        module = parts[0].removesuffix(".py").removesuffix(".ltm.yml")
-        name = f"{node_label('.'.join([*module.split('/'), *parts[1:-1]]))}.{name}"
-    markers = tuple(map(id, item.iter_markers(_items.HANDLE)))
-    if markers not in entries:
-        try:
-            entries[markers] = _items.marks_of(item)
-        except pytest.Collector.CollectError as error:  # of a parameter's mark: all files have been collected by now
-            raise pytest.UsageError(str(error)) from None
-    known = _items.LtmItem(item=item, place=place, marks=entries[markers], scenario=sys.intern(name))
-    item.stash[_items.LTM_ITEM] = known
-    return known
+    # Examples of a scenario have the same markers, which are read once for all of them.
+    read: dict[tuple[int, ...], _items.Marks] = {}
+    items_of_run = []
+    for item in result:
+        callspec: Any = item.callspec  # type: ignore[attr-defined]
+        place: _items.ItemPlace = callspec.params[_items.PLACE]
+        own = str(callspec.id).removeprefix(place.id).strip("-")  # the user's own parameters are a part of the name
+        plain = scenario_name(item)
+        name = node_label(f"{plain}.{own}" if own else plain)
+        if len(sources[plain]) > 1 and not _items.is_built_in(item):
+            path, *classes = _function_id(item).replace("\\", "/").split("::")
+            folders = path.removesuffix(".py").removesuffix(".ltm.yml").split("/")
+            name = f"{node_label('.'.join([*folders, *classes[:-1]]))}.{name}"
+        markers = tuple(map(id, item.iter_markers(_items.HANDLE)))
+        if markers not in read:
+            try:
+                read[markers] = _items.marks_of(item)
+            except pytest.Collector.CollectError as error:  # of a parameter's mark: all files have been collected
+                raise pytest.UsageError(str(error)) from None
+        known = _items.LtmItem(item=item, place=place, marks=read[markers], scenario=sys.intern(name))
+        item.stash[_items.LTM_ITEM] = known
+        items_of_run.append(known)
+    return items_of_run
 
 
 def _function_id(item: pytest.Item) -> str:
@@ -243,8 +243,6 @@ class YamlModule(OwnModule):
 
 # --- Parameters of a suite file are tried before the run: a name that nothing reads, a value that cannot be used.
 
-EXAMPLE = "0"
-
 
 class Noticing(dict[str, Any]):
     """Parameters that remember which of them were asked for; a copy of all asks for none."""
@@ -270,27 +268,20 @@ class Noticing(dict[str, Any]):
 def check_parameters(suite: Suite) -> Suite:
     """Return the suite; ConfigurationError for parameters that its scenarios do not use or cannot use."""
     for entry in (entry for entry in suite.entries if entry.parameters):
-        _check_entry(entry, suite.path)
-    return suite
-
-
-def _check_entry(entry: SuiteEntry, path: str) -> None:
-    given = Noticing(dict(entry.parameters))
-    module = importlib.import_module(f"{BUILT_IN}.{entry.scenario}")
-    marks = [mark for test in vars(module).values() for mark in getattr(test, "pytestmark", ())]
-    generate = next(
-        (mark.kwargs["generate"] for mark in marks if mark.name == _items.HANDLE and "generate" in mark.kwargs), None
-    )
-    if generate is not None:
-        try:
-            generate(definition_rng(0, 0, entry.name, EXAMPLE), given)
-        except (LtmError, ValueError) as error:
-            raise ConfigurationError(f"{path}: parameters of {entry.name!r}: {error}") from error
-    for name in given:
-        if name not in given.asked:
+        given, where = Noticing(dict(entry.parameters)), f"{suite.path}: parameters of {entry.name!r}"
+        module = importlib.import_module(f"{BUILT_IN}.{entry.scenario}")
+        marks = [mark for test in vars(module).values() for mark in getattr(test, "pytestmark", ())]
+        generators = (mark.kwargs.get("generate") for mark in marks if mark.name == _items.HANDLE)
+        if (generate := next(filter(None, generators), None)) is not None:
+            try:
+                generate(definition_rng(0, 0, entry.name, "0"), given)
+            except (LtmError, ValueError) as error:
+                raise ConfigurationError(f"{where}: {error}") from error
+        for name in (name for name in given if name not in given.asked):
             known = f"here it reads {', '.join(given.asked)}" if given.asked else "it has none"
             why = f"the scenario {entry.scenario!r} does not use {name!r}; {known}.{did_you_mean(name, given.asked)}"
-            raise ConfigurationError(f"{path}: parameters of {entry.name!r}: {why}")
+            raise ConfigurationError(f"{where}: {why}")
+    return suite
 
 
 # --- What the command line selects, and the command line that has a conversation again.
@@ -383,6 +374,14 @@ def repeat_command(config: pytest.Config, settings: RunSettings, place: _items.I
     return shlex.join(redact_secrets(str(word)) for word in words)
 
 
+def deselect(config: pytest.Config, items: list[pytest.Item], unwanted: Iterable[pytest.Item]) -> None:
+    """Take items out of a session's, and report those that were among them as deselected."""
+    unwanted = set(unwanted)
+    if dropped := [item for item in items if item in unwanted]:
+        items[:] = [item for item in items if item not in unwanted]
+        config.hook.pytest_deselected(items=dropped)
+
+
 class LanguageFilter:
     """Leaves out what is not written in the language that an agent is talked to in."""
 
@@ -402,13 +401,13 @@ class LanguageFilter:
         if not unwritten:
             return
         self._names = names = sorted({item.stash[_items.LTM_ITEM].scenario for item in unwritten})
-        items[:] = [item for item in items if _items.UNWRITTEN not in item.stash]
-        if not items:
+        if len(unwritten) == len(items):
+            items.clear()  # pytest asks for them again, although the run is refused
             raise pytest.UsageError(
                 f"--ltm-language: {join_words(names)}: not written in that language. A scenario names those that its "
                 "generator can write in @pytest.mark.ltm(languages=[...])"
             )
-        config.hook.pytest_deselected(items=unwritten)
+        deselect(config, items, unwritten)
 
     def pytest_report_collectionfinish(self) -> str:
         """Say what is left out."""
@@ -475,24 +474,16 @@ def shard_of(expected: Mapping[str, int], chosen: Shard) -> frozenset[str]:
     return frozenset(mine)
 
 
-class Sharding:
-    """Keeps the conversations of one shard, before anything else is selected: so all machines share alike."""
-
-    def __init__(self, settings: RunSettings, chosen: Shard) -> None:
-        self._settings, self._chosen = settings, chosen
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        """Deselect what other shards play; UsageError if there are fewer conversations than shards."""
-        ltm_items = items_of_conversations(item.stash[_items.LTM_ITEM] for item in items)
-        if ltm_items and len(ltm_items) < self._chosen.of:
-            raise pytest.UsageError(
-                f"--ltm-shard={self._chosen}: a conversation is never divided, and this run has only {len(ltm_items)}. "
-                f"Use {len(ltm_items)} or fewer"
-            )
-        expected = {name: expected_tokens(known, self._settings.spans) for name, known in ltm_items.items()}
-        mine = shard_of(expected, self._chosen)
-        dropped = {one.item for name in ltm_items.keys() - mine for one in ltm_items[name]}
-        if dropped:
-            config.hook.pytest_deselected(items=[item for item in items if item in dropped])
-            items[:] = [item for item in items if item not in dropped]
+def keep_shard(config: pytest.Config, items: list[pytest.Item], settings: RunSettings) -> None:
+    """Deselect what other shards play; UsageError if there are fewer conversations than shards."""
+    if settings.shard is None:
+        return
+    ltm_items = items_of_conversations(item.stash[_items.LTM_ITEM] for item in items)
+    if ltm_items and len(ltm_items) < settings.shard.of:
+        raise pytest.UsageError(
+            f"--ltm-shard={settings.shard}: a conversation is never divided, and this run has only {len(ltm_items)}. "
+            f"Use {len(ltm_items)} or fewer"
+        )
+    expected = {name: expected_tokens(known, settings.spans) for name, known in ltm_items.items()}
+    mine = shard_of(expected, settings.shard)
+    deselect(config, items, (one.item for name in ltm_items.keys() - mine for one in ltm_items[name]))

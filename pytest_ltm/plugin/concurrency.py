@@ -11,10 +11,10 @@ import sys
 from collections import defaultdict
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pytest_ltm._calls import KINDS
-from pytest_ltm._calls.event_loop import blocked_seconds
+from pytest_ltm._calls.event_loop import blocked_seconds, share_in_thread
 from pytest_ltm._calls.foreign import UNBLOCK
 from pytest_ltm._calls.hub import Hub, OwnThread
 from pytest_ltm._calls.time_limits import limits_aside
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pytest_ltm._journal.result import ConversationName
     from pytest_ltm.agents._adapt import AgentSource
     from pytest_ltm.plugin.conversation_run import PlayedConversation
+    from pytest_ltm.plugin.settings import RunSettings
 
 # How many conversations `auto` plays at most.
 AUTO: Final = 64
@@ -61,6 +62,17 @@ def most_at_once(source: AgentSource, wanted: int | None, *, jumps: bool) -> int
     return AUTO if waits or safe else 1
 
 
+def limit_conversations(sources: Mapping[str, AgentSource], settings: RunSettings) -> tuple[int, dict[str, int]]:
+    """Return how many conversations may be played at once in all, and of each agent, by label; {}: one at a time."""
+    wanted, jumps = settings.concurrency, settings.time == "jump"
+    by_label = {label: most_at_once(one, wanted, jumps=jumps) for label, one in sources.items()}
+    for label, source in sources.items():
+        source.at_once = by_label[label] > 1
+    if any(most > 1 for most in by_label.values()):
+        share_in_thread()  # the loop of those that overlap must turn while a body has the main thread
+    return wanted or AUTO, by_label if any(by_label.values()) else {}
+
+
 def allow_files(wanted: int) -> None:
     """Let this process have as many files open; ConfigurationError if that is more than it may allow itself."""
     if sys.platform == "win32":  # which has no such limit
@@ -79,28 +91,34 @@ def allow_files(wanted: int) -> None:
         )
 
 
+class ConversationHost(Protocol):
+    """The run whose conversations are played at once."""
+
+    to_come: list[ConversationName]
+    """Those that have not begun, in their order."""
+    most_at_once: int
+    of_agent: dict[str, int]
+    """How many of one agent may be played at once, by label."""
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether the session is to stop."""
+
+    def begin_conversation(self, name: ConversationName) -> PlayedConversation:
+        """Open a conversation."""
+
+    def note_over(self, played: PlayedConversation) -> None:
+        """A conversation has ended."""
+
+    def end_session(self, fault: DiskFault) -> None:
+        """A disk has failed."""
+
+
 class ConcurrentRunner:
-    """The conversations that are being played, and those to come, in their order.
+    """The conversations of a run that are being played; after adding some that are to come, call `look_up`."""
 
-    `left` has those to come; after adding some, call `look_up`. `most`: how many at once; `of_agent`: how many of one
-    agent, by label. `begin` opens a conversation, `over` is told of each that has ended, `stopping` whether the session
-    is to stop, and `broken` of a disk that failed.
-    """
-
-    def __init__(
-        self,
-        left: list[ConversationName],
-        most: int,
-        of_agent: Mapping[str, int],
-        *,
-        begin: Callable[[ConversationName], PlayedConversation],
-        over: Callable[[PlayedConversation], None],
-        stopping: Callable[[], bool],
-        broken: Callable[[DiskFault], None],
-    ) -> None:
-        self._left = left
-        self._most, self._of_agent = most, of_agent
-        self._begin, self._over, self._stopping, self._broken = begin, over, stopping, broken
+    def __init__(self, run: ConversationHost) -> None:
+        self._run = run
         self._hub = Hub(_aside)
         self._names: list[ConversationName] = []
         """Those that are being played."""
@@ -133,33 +151,30 @@ class ConcurrentRunner:
                 f"agents in this process computed for {computed:.0f} of {seconds:.0f} s, {agent} the most: what "
                 "computes is not done sooner by playing conversations at once. Workers (-n) use other cores"
             )
-        return [*result, *self._blocking(seconds)]
-
-    @staticmethod
-    def _blocking(seconds: float) -> list[str]:
-        """Name the async agents that keep the loop of all from turning."""
-        return [
-            f"{who} kept the event loop that all async agents share from turning for {blocked:.0f} of {seconds:.0f} s: "
-            f"{UNBLOCK}"
-            for who, blocked in blocked_seconds().items()
-            if blocked > MUCH and blocked > seconds / 4
-        ]
+        # An async agent that blocks keeps the one loop of all of them from turning.
+        for who, blocked in blocked_seconds().items():
+            if blocked > MUCH and blocked > seconds / 4:
+                result.append(
+                    f"{who} kept the event loop that all async agents share from turning for {blocked:.0f} of "
+                    f"{seconds:.0f} s: {UNBLOCK}"
+                )
+        return result
 
     def play_until(self, reported: Callable[[], bool]) -> None:
         """Play until an item has been reported, or something stops the session: then until everything is closed."""
         with self._to_the_end():
-            while not (reported() or self._stopping()):
+            while not (reported() or self._run.is_stopping):
                 self._begin_some()
-                if not (reported() or self._stopping()):
+                if not (reported() or self._run.is_stopping):
                     self._step()
             # After the last item pytest asks for nothing more.
-            while self._names and not self._left and all(one.all_are_reported for one in self.playing):
+            while self._names and not self._run.to_come and all(one.all_are_reported for one in self.playing):
                 self._step()
 
     def finish(self) -> None:
         """Play what has begun to its end, and begin nothing; what agents say is no longer kept after `close`."""
         with self._to_the_end():
-            while self._names and not self._stopping():
+            while self._names and not self._run.is_stopping:
                 self._step()
 
     def close(self) -> None:
@@ -175,7 +190,7 @@ class ConcurrentRunner:
     def _to_the_end(self) -> Iterator[None]:
         try:
             yield
-            if self._stopping():
+            if self._run.is_stopping:
                 self._hub.drain()
                 while self._names:
                     self._step()
@@ -198,16 +213,16 @@ class ConcurrentRunner:
         if not self._has_room:
             return
         self._has_room = False  # until one has ended
-        for name in self._left[:]:
-            if len(self._names) >= self._most:
+        for name in self._run.to_come[:]:
+            if len(self._names) >= self._run.most_at_once:
                 return
             playing = sum(one.agent == name.agent for one in self._names)
-            if playing < self._of_agent[name.agent]:
-                self._left.remove(name)
+            if playing < self._run.of_agent[name.agent]:
+                self._run.to_come.remove(name)
                 self._names.append(name)
                 self._hub.start(partial(self._play, name))
                 self._raise()
-                if name in self._left:
+                if name in self._run.to_come:
                     return
 
     def _play(self, name: ConversationName, own: OwnThread) -> None:
@@ -216,35 +231,36 @@ class ConcurrentRunner:
             own.begin()
         except RuntimeError as error:
             self._names.remove(name)
-            self._left.insert(0, name)
+            self._run.to_come.insert(0, name)
             self._fewer = f"fewer conversations were played at once than --ltm-concurrency allows: {error}"
             if not self._names:
                 self._error = error
             return
-        try:
-            playing = self._begin(name)
+        with self._keeping_errors():
+            playing = self._run.begin_conversation(name)
             self.playing.append(playing)
-            playing.play(self._stopping)
+            playing.play(lambda: self._run.is_stopping)
+        own.leaving = True
+        if playing is not None:
+            with self._keeping_errors():
+                playing.close("interrupted")  # nothing happens where it has been closed
+            self.playing.remove(playing)
+            self._run.note_over(playing)
+        self._busy[name.agent] += own.busy
+        self._names.remove(name)
+        self._has_room = True
+
+    @contextmanager
+    def _keeping_errors(self) -> Iterator[None]:
+        """Keep what is raised in a conversation's thread: it is raised again where pytest is."""
+        try:
+            yield
         except Stopped:
             pass
         except DiskFault as fault:
-            self._broken(fault)
-        except BaseException as error:  # noqa: BLE001 - raised again where pytest is
+            self._run.end_session(fault)
+        except BaseException as error:  # noqa: BLE001 - said above
             self._error = self._error or error
-        finally:
-            own.leaving = True
-            if playing is not None:
-                try:
-                    playing.close("interrupted")  # nothing happens where it has been closed
-                except DiskFault as fault:
-                    self._broken(fault)
-                except BaseException as error:  # noqa: BLE001 - raised again where pytest is
-                    self._error = self._error or error
-                self.playing.remove(playing)
-                self._over(playing)
-            self._busy[name.agent] += own.busy
-            self._names.remove(name)
-            self._has_room = True
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.errors import LtmInternalError
 from pytest_ltm.plugin.dataset import conversation_start, told_in
 from pytest_ltm.plugin.internals.item_context import capture_unattributed
-from pytest_ltm.plugin.item_body import SKIPS, ItemBody
+from pytest_ltm.plugin.item_body import SKIPS, BodyConditions, ItemBody, Membership
 from pytest_ltm.plugin.planning import around_agent, clock_for, plan_for
 from pytest_ltm.reporting.failure import failure_text
 from pytest_ltm.reporting.summary import user_properties
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from pytest_ltm._model.handle import Ltm
     from pytest_ltm._model.transcript import Exchange
     from pytest_ltm.plugin.conversation_setup import ConversationInputs, ConversationMode
-    from pytest_ltm.plugin.items import LtmItem
     from pytest_ltm.plugin.state import ItemSide
 
 T = TypeVar("T")
@@ -47,7 +46,7 @@ class PlayedConversation:
         self,
         given: ConversationInputs,
         mode: ConversationMode,
-        body_of: Callable[[LtmItem], ItemBody],
+        conditions: BodyConditions,
         *,
         again: Callable[[], str],
         heard: Callable[[PlayedConversation, Exchange], None],
@@ -57,7 +56,7 @@ class PlayedConversation:
         self.span = settings.spans[given.place.span]
         self.results: dict[str, ScenarioResult] = {}
         self._handles: list[Ltm] = []
-        self.bodies = {one.key: body_of(one) for one in given.items}
+        self.bodies = {one.key: ItemBody(one, conditions) for one in given.items}
         self._time = "simulated" if given.source.apart else settings.time
         self._unreported = list(self.bodies.values())
         """But for those that were found to be reported, from the last."""
@@ -71,6 +70,7 @@ class PlayedConversation:
             history=history, calling=self._calling,
         )  # fmt: skip
         opened = self._opened = mode.open(factory)
+        # After the folder is open: a conversation that is resumed begins at its recorded time.
         self.start = self._clock.now
         self._judge = mode.judge(opened, lambda: (pair for ltm in self._handles for pair in ltm.known_answers))
         self._users, self._bill = mode.users(opened), Bill(given.tariff)
@@ -88,7 +88,7 @@ class PlayedConversation:
             users = self._users.handle(example.key)
             ltm = factory.handle(body.send, example, lambda: self.conversation, judge=judge, users=users)
             self._handles.append(ltm)
-            body.join(self.conversation, ltm, ended=self._example_ended, unready=unready)
+            body.join(Membership(self.conversation, ltm, self._example_ended), unready=unready)
 
     def _calling(self, by: str, call: Callable[[], T]) -> T:
         body, own = self.bodies.get(by), own_thread()
@@ -175,7 +175,7 @@ class PlayedConversation:
         stopped = reason != "complete"
         if not (stopped and replaying):  # less has been replayed so far than the file holds
             result = self._result(stopped=stopped)
-            self._mode.end_conversation(self.conversation, result, stopped=stopped, replaying=replaying)
+            self._mode.keep_result(self.conversation, result, stopped=stopped, replaying=replaying)
 
     def _example_ended(self, body: ItemBody, lane: Lane, ending: Ending) -> tuple[ScenarioResult, str]:
         channel, place = self.conversation.channel, self.given.place
@@ -195,7 +195,7 @@ class PlayedConversation:
                 checks=checks, upper=result.upper,
             )
         )  # fmt: skip
-        if not body.withheld:
+        if not body.conditions.withheld:
             body.item.user_properties.extend(user_properties(result))
         if result.scored or result.cause in ("unscored", "ungraded"):
             config, verdict = self.given.config, ending_of(result).verdict

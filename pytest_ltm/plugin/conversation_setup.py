@@ -28,16 +28,8 @@ from pytest_ltm._model import scenario as _scenario
 from pytest_ltm._model.agent import SEES_CLOCK, Agent, Capabilities
 from pytest_ltm._model.plan import Plan, agent_fingerprint, definition_rng, user_seed
 from pytest_ltm._model.tokens import token_counter
+from pytest_ltm._storage import errors as _errors
 from pytest_ltm._storage.disk import write_whole
-from pytest_ltm._storage.errors import (
-    ConversationOver,
-    DefinitionError,
-    DiskFault,
-    JudgeError,
-    LtmError,
-    UserError,
-    describe_error,
-)
 from pytest_ltm._storage.locks import FolderLock
 from pytest_ltm._storage.schema import json_text
 from pytest_ltm._storage.secrets import is_secret_name, redact_secrets, redacted_data
@@ -134,13 +126,15 @@ class ConversationMode:
             self.given.folder.mkdir(exist_ok=True)
             self._lock.acquire()
             if self.given.refused:
-                raise ConversationOver(self.given.refused)
+                raise _errors.ConversationOver(self.given.refused)
             return self.begin(site)
-        except (LtmError, OSError) as error:
+        except (_errors.LtmError, OSError) as error:
             self._lock.release()
-            if isinstance(error, DiskFault):
+            if isinstance(error, _errors.DiskFault):
                 raise
-            return self.refuse(site, str(error) if isinstance(error, LtmError) else describe_error(error))
+            return self.refuse(
+                site, str(error) if isinstance(error, _errors.LtmError) else _errors.describe_error(error)
+            )
 
     def begin(self, site: ConversationFactory) -> OpenConversation:
         """Return the conversation's folder, which is locked by now; LtmError or OSError if it cannot be played in."""
@@ -173,9 +167,7 @@ class ConversationMode:
         """Return the notices about the conversation beyond its own."""
         return []
 
-    def end_conversation(
-        self, talk: Conversation, result: ConversationResult, *, stopped: bool, replaying: bool
-    ) -> None:
+    def keep_result(self, talk: Conversation, result: ConversationResult, *, stopped: bool, replaying: bool) -> None:
         """The conversation is over: keep its results.
 
         `stopped`: by the pytest session; `replaying`: what is recorded of it was not said to its end. Never both.
@@ -232,15 +224,6 @@ class AgentFactory:
         differences = (_recording.agent_differences(each, self.record) for each in recordings)
         return list(dict.fromkeys(chain.from_iterable(differences)))
 
-    def make_as(self, recording: _recording.Recording) -> AgentCaller:
-        """Make an agent that resumes a recording; ConversationOver, with the differences, if it is another."""
-        speaker = self.make()
-        texts = _recording.agent_differences(recording, self.record)
-        if texts:
-            speaker.close()
-            raise ConversationOver(f"the agent is not the recorded one. {' '.join(texts)}")
-        return speaker
-
 
 class LiveMode(ConversationMode):
     """A conversation with an agent, new or resumed in its folder."""
@@ -281,7 +264,7 @@ class LiveMode(ConversationMode):
         else:
             try:
                 live.restore()
-            except ConversationOver as over:
+            except _errors.ConversationOver as over:
                 gone, raised = str(over), users_traceback(over)
         journal, made = Journal.resuming(folder / _recording.JOURNAL), supply.record
         journal.write(
@@ -302,7 +285,7 @@ class LiveMode(ConversationMode):
         problems = _recording.recording_differences(recording, site.plan)
         stuck = _recording.cannot_go_on(recording, checkpoints)
         if problems:
-            raise ConversationOver(f"the recorded conversation cannot be resumed: {' '.join(problems)}")
+            raise _errors.ConversationOver(f"the recorded conversation cannot be resumed: {' '.join(problems)}")
         _recording.cut_back(folder, recording)
         journal = Journal.resuming(folder / _recording.JOURNAL)
         journal.write(recording.header)
@@ -311,8 +294,12 @@ class LiveMode(ConversationMode):
 
         def make() -> AgentCaller:
             if stuck:  # no agent can be restored: the record is played to its end, and no further
-                raise ConversationOver(stuck)
-            return self._supply.make_as(recording)
+                raise _errors.ConversationOver(stuck)
+            speaker = self._supply.make()
+            if texts := _recording.agent_differences(recording, self._supply.record):
+                speaker.close()
+                raise _errors.ConversationOver(f"the agent is not the recorded one. {' '.join(texts)}")
+            return speaker
 
         timings = Timings() if recording.complete else Timings.resuming(folder / _recording.TIMINGS)
         known = _recording.recorded_agent(recording)
@@ -326,6 +313,7 @@ class LiveMode(ConversationMode):
         self, make: Callable[[], AgentCaller], site: ConversationFactory, timings: Timings, **options: Any
     ) -> LivePort:
         given = self.given
+        # Kept for what the factory, which was made before it, tells of attempts: they are noted in its timings.
         self._live = site.live_port(
             make, timings, tariff=given.tariff, account=given.account, watch=own_time,
             traces=given.config.stash.get(TRACES, None), **options,
@@ -349,9 +337,7 @@ class LiveMode(ConversationMode):
             return []
         return [*near_misses(self._live.agent, wanted).values()]
 
-    def end_conversation(
-        self, talk: Conversation, result: ConversationResult, *, stopped: bool, replaying: bool
-    ) -> None:
+    def keep_result(self, talk: Conversation, result: ConversationResult, *, stopped: bool, replaying: bool) -> None:
         """Write the results, and delete the checkpoints where the conversation cannot be resumed."""
         there = recorded_result(self.given.folder) if self._untouched or replaying else None
         if there is not None:  # what is recorded is not repeated: it gets what it lacks
@@ -369,6 +355,17 @@ def checkpoints_of(folder: Path) -> Checkpoints:
     return Checkpoints(folder / _recording.CHECKPOINTS)
 
 
+def read_resumable(folder: Path) -> tuple[_recording.Recording | None, str]:
+    """Return what can be read of a conversation's journal, and why no agent could resume it, or ""."""
+    recording = None
+    try:
+        recording = _recording.read_recording(folder / _recording.JOURNAL)
+        stuck = "" if recording is None else _recording.cannot_go_on(recording, checkpoints_of(folder))
+    except _errors.LtmError as error:
+        stuck = str(error)
+    return recording, stuck
+
+
 def write_plan(folder: Path, plan: Plan) -> None:
     """Write a plan, and its definitions so that they can be played."""
     data = plan.to_json()
@@ -378,7 +375,7 @@ def write_plan(folder: Path, plan: Plan) -> None:
         if example.definition is not None:
             path = definitions / example.scenario / f"{example.example}.def.json"
             if not Path(os.path.normpath(path)).is_relative_to(definitions):
-                raise DefinitionError(f"the scenario {example.scenario!r} cannot be the name of a folder")
+                raise _errors.DefinitionError(f"the scenario {example.scenario!r} cannot be the name of a folder")
             path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(path, _scenario.format_json(written["definition"]).encode())
     if plan.span is not None and definitions.is_dir():  # played again, they have their span by default
@@ -418,7 +415,7 @@ def users_for(given: ConversationInputs, opened: OpenConversation, **options: An
     def opening(model: Any, name: str) -> BudgetedCaller:
         rng = definition_rng(settings.seed.value, place.trial, "user retries", place.agent)
         result, known = find_user_model(model, base=given.config.rootpath), given.costs.user(name)
-        call = call_of(result, settings, timings, rng=rng, note=UserRetry, who=USER_MODEL_NAME, error=UserError)
+        call = call_of(result, settings, timings, rng=rng, note=UserRetry, who=USER_MODEL_NAME, error=_errors.UserError)
         account = None if name == SCRIPTED else given.account  # a list of messages spends nothing
         return BudgetedCaller(call, "user", opened.journal, tariff=known.tariff, account=account, refused=known.refused)
 
@@ -446,8 +443,8 @@ def connection_of(
     from pytest_ltm.judges._judge_registry import JUDGE_NAME
 
     rng = definition_rng(settings.seed.value, trial, "judge retries", of)
-    call = call_of(judge.judge, settings, timings, rng=rng, note=JudgeRetry, who=JUDGE_NAME, error=JudgeError)
-    cache = JudgeCache(settings.ltm_dir / JUDGE_CACHE) if settings.judge_cache else None
+    call = call_of(judge.judge, settings, timings, rng=rng, note=JudgeRetry, who=JUDGE_NAME, error=_errors.JudgeError)
+    cache = JudgeCache(settings.ltm_dir / "judge-cache") if settings.judge_cache else None
     return JudgeConnection(
         call, configuration=judge.configuration, cache=cache, journal=journal, timings=timings, trial=str(trial),
         **{"votes": settings.judge_votes, **options},
@@ -471,7 +468,7 @@ def call_of(
     from pytest_ltm.judges._model_calls import ModelCaller
 
     def retried(failed: Failed) -> None:
-        error = redact_secrets(describe_error(failed.error))
+        error = redact_secrets(_errors.describe_error(failed.error))
         timings.write(note(attempt=failed.attempt, wait=round(failed.wait, 3), error=error))
 
     return ModelCaller(
@@ -483,7 +480,6 @@ def call_of(
 # --- The judge of a run: found once, before anything runs.
 
 NO_JUDGE = "none"
-JUDGE_CACHE = "judge-cache"
 _JUDGE: pytest.StashKey[NamedJudge | None] = pytest.StashKey()
 
 

@@ -61,15 +61,6 @@ def _known_price(
     return KnownPrice(tariff=_cost.Tariff(price=listed), source=source, untold=listed is None)
 
 
-def _agent_price(source: AgentSource, given: _cost.Price | None) -> KnownPrice:
-    from pytest_ltm.agents._profile import is_free, spec_within
-
-    spec = spec_within(source)
-    free, reports = is_free(spec), _declared_reports(source)
-    untold = not free and "cost_usd" not in (reports or ())
-    return _known_price(given, spec, free=free, untold=untold, unmetered=not free and reports == frozenset())
-
-
 def _declared_reports(source: AgentSource) -> frozenset[str] | None:
     """Return what an agent is declared to report of usage and cost; None where nobody knows."""
     given: Any = source.given
@@ -80,6 +71,7 @@ def _declared_reports(source: AgentSource) -> frozenset[str] | None:
         annotation = inspect.signature(function).return_annotation
     except (TypeError, ValueError):
         return None
+    # Its text, since an annotation may be a string, an Optional, or an awaitable of the class.
     if "Reply" in str(annotation):
         return frozenset({"usage", "cost_usd"})
     if callable(getattr(given, "usage", None)):
@@ -93,8 +85,17 @@ class RunCosts:
     def __init__(
         self, settings: RunSettings, sources: Mapping[str, AgentSource], folder: Path, *, spends: bool
     ) -> None:
+        from pytest_ltm.agents._profile import is_free, spec_within
+
         self._prices, self._limits, self._folder = settings.prices, settings.limits, folder
-        self.agents = {label: _agent_price(one, self._prices.price_for(label)) for label, one in sources.items()}
+        self.agents: dict[str, KnownPrice] = {}
+        for label, source in sources.items():
+            spec, reports = spec_within(source), _declared_reports(source)
+            free = is_free(spec)
+            self.agents[label] = _known_price(
+                self._prices.price_for(label), spec, free=free,
+                untold=not free and "cost_usd" not in (reports or ()), unmetered=not free and reports == frozenset(),
+            )  # fmt: skip
         self.judge = _known_price(
             self._prices.price_for(_cost.JUDGE), settings.judge, free=settings.judge in FREE_JUDGES
         )
@@ -103,6 +104,7 @@ class RunCosts:
 
     def user(self, name: str) -> KnownPrice:
         """Return what is known of the cost of a simulated user's model, by the name that records give it."""
+        # Only a test knows its users' models, so their prices are looked up when the first message is due.
         if name not in self._users:
             known = _known_price(self._prices.price_for(_cost.USER), name, free=name == _cost.SCRIPTED)
             if self._limits.usd is not None and known.untold:
@@ -141,6 +143,7 @@ class RunCosts:
         """Begin the ledger, in the run folder, with what the run has spent before it was resumed."""
         if self._budget is None:
             return
+        # A budget is the run's, not the session's: what was spent before it was resumed counts, checks included.
         sides: dict[_cost.Side, dict[str, _cost.SpentBudget]] = {"agent": {}, "judge": {}, "user": {}, "lost": {}}
         for name, path in conversations_in(self._folder, JOURNAL).items():
             tariff = self.tariff_of(name.agent)

@@ -78,26 +78,30 @@ class Rehearsed(ConversationMode):
         given = self.given
         if given.settings.judge == NO_JUDGE:
             return None
+
+        def approve(inquiry: Inquiry) -> Reply:
+            grade = next((grade for grade in inquiry.grades if grade != inquiry.fail), inquiry.fail)
+            size = count_tokens(inquiry.text)
+            self._judge += TokenUse(messages=1, tokens_in=size, tokens_out=OPINION)
+            return Reply(f"GRADE: {grade}", Usage(input_tokens=size, output_tokens=OPINION))
+
         return JudgeConnection(
-            self._opinion, configuration=None, cache=None, journal=opened.journal, timings=opened.timings,
+            approve, configuration=None, cache=None, journal=opened.journal, timings=opened.timings,
             trial=str(given.place.trial), votes=given.settings.judge_votes,
         )  # fmt: skip
 
     def users(self, opened: OpenConversation) -> UserConnection:
         """Return the connection to users that talk as long as they may; a list of messages is said as it is."""
-        return users_for(self.given, opened, open=self._user)
 
-    def _user(self, model: Any, name: str) -> BudgetedCaller:
-        def note(use: TokenUse) -> None:
-            self._users[name] += use
+        def pretend(model: Any, name: str) -> BudgetedCaller:
+            def note(use: TokenUse) -> None:
+                self._users[name] += use
 
-        asked = find_user_model(model) if name == SCRIPTED else Chatty(note)
-        return BudgetedCaller(ModelCaller(asked, who=USER_MODEL_NAME, error=UserError, timeout=None), "user", Journal())
+            asked = find_user_model(model) if name == SCRIPTED else Chatty(note)
+            caller = ModelCaller(asked, who=USER_MODEL_NAME, error=UserError, timeout=None)
+            return BudgetedCaller(caller, "user", Journal())
 
-    def _opinion(self, inquiry: Inquiry) -> Reply:
-        grade = next((grade for grade in inquiry.grades if grade != inquiry.fail), inquiry.fail)
-        self._judge += TokenUse(messages=1, tokens_in=count_tokens(inquiry.text), tokens_out=OPINION)
-        return Reply(f"GRADE: {grade}", Usage(input_tokens=count_tokens(inquiry.text), output_tokens=OPINION))
+        return users_for(self.given, opened, open=pretend)
 
     def end_example(self, body: ItemBody, lane: Lane, ending: Ending, row: ScenarioResult) -> ScenarioResult:
         """Note when the example spoke, and what kept it from its end."""
@@ -105,15 +109,14 @@ class Rehearsed(ConversationMode):
         if ending.unplayable is not None:
             self._unplayed.append(f"{example.scenario}: {ending.unplayable}")
         self._cut += body.assertion is not None or (ending.error is not None and body.is_begun)
+        # One that could not be played has said nothing, and has no bar.
         if lane.own:
             own, end = tuple(exchange.start for exchange in lane.own), lane.own[-1].end
             bar = Bar(scenario=example.scenario, example=example.example, start=own[0], end=end, speaks=own)
             self._bars.append(bar)
         return row
 
-    def end_conversation(
-        self, talk: Conversation, result: ConversationResult, *, stopped: bool, replaying: bool
-    ) -> None:
+    def keep_result(self, talk: Conversation, result: ConversationResult, *, stopped: bool, replaying: bool) -> None:
         """Tell what it would take; nothing is written."""
         if stopped:
             return

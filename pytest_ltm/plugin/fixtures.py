@@ -78,6 +78,7 @@ def ltm_scheduler(request: pytest.FixtureRequest) -> LtmScheduler:
 @own_fixture
 def _ltm_place(request: pytest.FixtureRequest) -> ItemPlace | None:
     """Where the item is played."""
+    # All fixtures below take this one: pytest parametrizes only what is in an item's closure.
     place: ItemPlace | None = getattr(request, "param", None)
     return place
 

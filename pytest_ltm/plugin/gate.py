@@ -231,6 +231,7 @@ class Gate:
     def _look(self, items: Iterable[pytest.Item]) -> None:
         known = [item.stash[LTM_ITEM] for item in items]
         whole = self._run.settings.shard is None
+        # An example's trials may be in several shards: pass_k is judged when those are merged.
         self._run.gated = bool(self.options.rules) or (whole and any(one.marks.pass_k for one in known))
         if known:
             check_items(known, self.options, self._run.settings)
@@ -251,6 +252,7 @@ class Gate:
 
     def finish(self, result: RunResult, status: int) -> None:
         """Compare, judge, keep the baseline and write the summaries; `status`: the session's exit status so far."""
+        # First, because rules of --ltm-compare-fail are decided by what has changed.
         unequal = self._compare(result)
         gated = bool(self.options.rules) or any(row.pass_k is not None for row in result.scenarios)
         whole = self._run.settings.shard is None
@@ -270,6 +272,7 @@ class Gate:
         if self.options.before is None:
             return ""
         try:
+            # Read from the folder, where those of xdist's workers are, too.
             plans = side_of_run(self._run.folder.path).plans
             side = GateSide(name="this run", result=result, plans=plans)
             self.changes = compare_sides(self.options.before, side, WAYS, common=self.options.overlapping)
@@ -282,6 +285,7 @@ class Gate:
         """Return what became of the baseline to save."""
         finished = status in DECIDED and all(held.ended == "complete" for held in result.conversations)
         why = why_unmeasured(result) or ("" if finished else "the run did not finish")
+        # What the gate has refused must not become what the next run is measured by.
         if not why and self.verdict is not None and self.verdict.state != "passed":
             why = change_report.verdict_line(self.verdict)
         if why:

@@ -53,18 +53,15 @@ def embedded_summary(run: RunResult, gate: Mapping[str, Any] | None = None, repo
     if not run.conversations:
         return head
     material = report_material([LoadedRun.from_results(run, gate)])
-    text = (
-        template_environment()
-        .get_template("embedded.html.j2")
-        .render(
-            summary="\n".join(summary_lines(run, width=120, verbosity=0, color=False)),
-            gates=[*gate_answers(material), *leading_metric_answers(material)],
-            standings=agent_sentences(material),
-            curve=score_by_span(material),
-            trust=trust_line(material),
-            breaks=breaking_points(material, frozenset()),
-            report=report,
-        )
+    template = template_environment().get_template("embedded.html.j2")
+    text = template.render(
+        summary="\n".join(summary_lines(run, width=120, verbosity=0, color=False)),
+        gates=[*gate_answers(material), *leading_metric_answers(material)],
+        standings=agent_sentences(material),
+        curve=score_by_span(material),
+        trust=trust_line(material),
+        breaks=breaking_points(material, frozenset()),
+        report=report,
     )
     # The rules of our own page for the charts alone, in its colours on a light ground.
     colours, _, rules = read_assets(("page.css", "tables.css", "breaks.css")).removeprefix(":root {").partition("}")
@@ -172,13 +169,9 @@ class HtmlReport:
         """Fill our columns from the item's properties."""
         fields: dict[str, object] = dict(getattr(report, "user_properties", ()))
         for place, name in enumerate(COLUMNS.values(), start=_PLACE):
-            match fields.get(name):
-                case float() as value:
-                    text = f"{value:.4g}"
-                case int() as value:
-                    text = f"{value:,}"
-                case value:
-                    text = escape(str("" if value is None else value))
+            value = fields.get(name)
+            number = f"{value:.4g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else ""
+            text = number or escape(str("" if value is None else value))
             if place == _PLACE and text and self._own:
                 text = f'<a href="{escape(self._own)}#{urlencode({"ex": report.nodeid})}">{text}</a>'
             cells.insert(place, f'<td class="col-{name}">{text}</td>')

@@ -45,32 +45,33 @@ class Membership(NamedTuple):
     conversation: Conversation
     handle: Ltm
     ended: Callable[[ItemBody, Lane, Ending], tuple[ScenarioResult, str]]
+    """Returns the example's result and the text of its failure."""
+
+
+class BodyConditions(NamedTuple):
+    """What the bodies of a run have in common."""
+
+    setup_state: internals.TreeSetupState
+    pool: internals.Pool
+    next_up: Callable[[pytest.Item], pytest.Item | None]
+    """Returns the item that pytest is about to run, whose fixtures must stay up."""
+    withheld: str
+    """Why nothing that they come to is reported, if so."""
+    limit: float | None
+    """The seconds that judging an answer may take, from one request of the body to the next, or in one look of a
+    watcher; None: no limit."""
 
 
 class ItemBody(GreenBody):
-    """One item in its conversation, once it has joined it.
-
-    `next_up` returns the item that pytest is about to run, whose fixtures must stay up. `withheld`: why nothing that
-    it comes to is reported, if so. `limit`: the seconds that judging an answer may take, from one request of the body
-    to the next, or in one look of a watcher; None: no limit.
-    """
+    """One item in its conversation, once it has joined it."""
 
     fatal = (*UNWINDING, pytest.exit.Exception)
     assertion_types = (AssertionError, pytest.fail.Exception)
 
-    def __init__(
-        self,
-        known: LtmItem,
-        setup_state: internals.TreeSetupState,
-        pool: internals.Pool,
-        *,
-        next_up: Callable[[pytest.Item], pytest.Item | None],
-        withheld: str = "",
-        limit: float | None = None,
-    ) -> None:
+    def __init__(self, known: LtmItem, conditions: BodyConditions) -> None:
         super().__init__()
-        self._limit, self._has_asked = limit, False
-        self.known, self.item = known, known.item
+        self.known, self.item, self.conditions = known, known.item, conditions
+        self._has_asked = False
         self._part: Membership | None = None
         self._unready: Exception | None = None
         """Why it cannot even begin: its definition could not be generated."""
@@ -80,27 +81,18 @@ class ItemBody(GreenBody):
         self.agents_traceback = ""
         """Of the agent's own code, where nobody answers because of it."""
         self.reported = False
-        self._setup_state, self._pool = setup_state, pool
-        self._next_up, self.withheld = next_up, withheld
         self._around = internals.ProtocolWrappers(self.item)
         self._stretch: ItemContext | None = None
         self._setup: pytest.TestReport | None = None
         self._runtest = self.item.runtest
         self._held = True
-        setup_state.hold_nodes(self.item)
+        conditions.setup_state.hold_nodes(self.item)
         self.item.stash[LANE] = self
 
-    def join(
-        self,
-        conversation: Conversation,
-        handle: Ltm,
-        *,
-        ended: Callable[[ItemBody, Lane, Ending], tuple[ScenarioResult, str]],
-        unready: Exception | None,
-    ) -> None:
-        """Take part in a conversation; `ended` returns the example's result and the text of its failure."""
-        self._part, self._unready = Membership(conversation, handle, ended), unready
-        self.sheet = handle.sheet
+    def join(self, part: Membership, *, unready: Exception | None) -> None:
+        """Take part in a conversation."""
+        self._part, self._unready = part, unready
+        self.sheet = part.handle.sheet
 
     @property
     def _joined(self) -> Membership:
@@ -138,27 +130,23 @@ class ItemBody(GreenBody):
         self._patches(begin=True)
         self._around.enter_wrappers()
         with self._around.active():
-            return self._begin()
-
-    def _begin(self) -> Request | None:
-        stretch = self._stretch = ItemContext(self.item)
-        internals.prepare_fixtures(self.item, self._pool)
-        with stretch.fixtures():
-            self._setup = internals.run_phase(self.item, "setup")
-        if self.item.config.getoption("setupshow", False):
-            internals.show_item(self.item)
-        if not self._setup.passed:
-            setup = self._setup
-            if setup.failed:
-                crash = getattr(setup.longrepr, "reprcrash", None)
-                missing = getattr(setup.longrepr, "errorstring", "").partition("\n")[0]  # "fixture 'x' not found"
-                self.error = SetupFailed(crash.message if crash is not None else missing or str(setup.longrepr))
-            else:
-                said = setup.longrepr[2] if isinstance(setup.longrepr, tuple) else getattr(setup, "wasxfail", "")
-                self.error = pytest.skip.Exception(said.removeprefix("Skipped: ").removeprefix("reason: "))
-            return None
-        stretch.begin_call()
-        return super().begin()
+            stretch = self._stretch = ItemContext(self.item)
+            internals.prepare_fixtures(self.item, self.conditions.pool)
+            with stretch.fixtures():
+                setup = self._setup = internals.run_phase(self.item, "setup")
+            if self.item.config.getoption("setupshow", False):
+                internals.show_item(self.item)
+            if setup.passed:
+                stretch.begin_call()
+                return super().begin()
+        if setup.failed:
+            crash = getattr(setup.longrepr, "reprcrash", None)
+            missing = getattr(setup.longrepr, "errorstring", "").partition("\n")[0]  # "fixture 'x' not found"
+            self.error = SetupFailed(crash.message if crash is not None else missing or str(setup.longrepr))
+        else:
+            said = setup.longrepr[2] if isinstance(setup.longrepr, tuple) else getattr(setup, "wasxfail", "")
+            self.error = pytest.skip.Exception(said.removeprefix("Skipped: ").removeprefix("reason: "))
+        return None
 
     def play(self) -> object:
         """Run the test function, or whatever the item runs; ScenarioError for a coroutine that nobody awaits."""
@@ -202,7 +190,7 @@ class ItemBody(GreenBody):
     def judging(self, call: Callable[[], T]) -> T:
         """Return what it does with answers, within the limit; Unmeasured if that takes longer."""
         __tracebackhide__ = True
-        limit = self._limit
+        limit = self.conditions.limit
         if limit is None or not self._has_asked:
             return call()
         try:
@@ -260,8 +248,8 @@ class ItemBody(GreenBody):
             return [self._setup]
         if self._stretch is not None:
             self._stretch.add_sections()
-        if self.withheld and self._unready is None:
-            return [self._skipped(self.withheld)]
+        if self.conditions.withheld and self._unready is None:
+            return [self._skipped(self.conditions.withheld)]
         withheld = ending.unplayable or (ending.unreached and not_reached(ending.unreached))
         if withheld is not None:
             report = self._skipped(withheld)
@@ -279,7 +267,14 @@ class ItemBody(GreenBody):
         )
 
     def _call(self, ending: Ending, result: ScenarioResult) -> pytest.TestReport:
-        error = self._error(ending, result)
+        error = ending.error
+        # The gate decides, not the score; an expected failure stays one.
+        gated = self.item.config.stash[RUN].gated and not any(self.item.iter_markers("xfail"))
+        if error is None and not isinstance(ending.verdict, Score):
+            kind = UNDECIDED if result.cause == UNDECIDED else "unscored"
+            error = pytest.skip.Exception(f"{kind}: {result.reason}", _use_item_location=True)
+        elif error is None and result.outcome != "passed" and not gated:
+            error = self.assertion or BelowThreshold(self.failure_text, pytrace=False)
 
         def replay() -> None:
             if self._stretch is not None:
@@ -301,27 +296,11 @@ class ItemBody(GreenBody):
             report.sections.append(("score below the threshold", self.failure_text))
         return report
 
-    def _error(self, ending: Ending, result: ScenarioResult) -> BaseException | None:
-        """Return what pytest shall see the test raise."""
-        if ending.error is not None:
-            return ending.error
-        if not isinstance(ending.verdict, Score):
-            kind = UNDECIDED if result.cause == UNDECIDED else "unscored"
-            return pytest.skip.Exception(f"{kind}: {result.reason}", _use_item_location=True)
-        if result.outcome == "passed" or self._gated:
-            return None
-        return self.assertion or BelowThreshold(self.failure_text, pytrace=False)
-
-    @property
-    def _gated(self) -> bool:
-        """Whether the gate decides, not the score; an expected failure stays one."""
-        return self.item.config.stash[RUN].gated and not any(self.item.iter_markers("xfail"))
-
     def let_go(self) -> None:
         """Let the fixtures that it shares with others be torn down."""
         if self._held:
             self._held = False
-            self._setup_state.let_go(self.item)
+            self.conditions.setup_state.let_go(self.item)
 
     def release(self) -> None:
         """Forget the conversation, which is over for it: the item, and whatever keeps its tracebacks, lives on."""
@@ -336,7 +315,7 @@ class ItemBody(GreenBody):
         if self._stretch is None:
             return internals.empty_teardown(self.item)
         with self._stretch.fixtures():
-            report = internals.run_phase(self.item, "teardown", nextitem=self._next_up(self.item))
+            report = internals.run_phase(self.item, "teardown", nextitem=self.conditions.next_up(self.item))
         internals.dispose_fixtures(self.item)
         self._patches(begin=False)
         return report

@@ -215,7 +215,7 @@ def why_not_a_scenario(item: pytest.Item) -> str | None:
     owner = getattr(item, "cls", None)
     is_case = isinstance(owner, type) and issubclass(owner, unittest.TestCase)
     if not is_ltm_item(item) and not (is_case and _lacks_handle(item)):
-        return _why_handle_is_shadowed(item) or _left_out(item)
+        return _why_left_out(item)
     if is_case and owner is not None:
         return (
             f"{owner.__name__} is a unittest.TestCase, and its methods cannot be scenarios: pytest gives them no "
@@ -242,27 +242,23 @@ def _lacks_handle(item: pytest.Item) -> bool:
     return HANDLE in parameters and parameters[HANDLE].default is inspect.Parameter.empty
 
 
-def _why_handle_is_shadowed(item: pytest.Item) -> str | None:
-    """Return why a built-in scenario has no handle: the project's own `ltm` hides ours."""
+def _why_left_out(item: pytest.Item) -> str | None:
+    """Return why a built-in scenario, or a test that is marked as one or uses what scenarios have, is none."""
     definitions = definitions_of(item, HANDLE)
-    if not is_built_in(item) or not definitions:
-        return None
-    return (
-        f"the fixture {HANDLE!r} is overridden in {definitions[-1].func.__module__}, and built-in scenarios need the "
-        "plugin's. Give yours another name, keep it out of the root folder's conftest, or run with --ltm-suite=none"
-    )
-
-
-def _left_out(item: pytest.Item) -> str | None:
-    """Return why a test that is marked as a scenario, or uses what scenarios have, is none."""
+    if is_built_in(item) and definitions:  # the project's own `ltm` hides ours
+        return (
+            f"the fixture {HANDLE!r} is overridden in {definitions[-1].func.__module__}, and built-in scenarios need "
+            "the plugin's. Give yours another name, keep it out of the root folder's conftest, or run with "
+            "--ltm-suite=none"
+        )
     info: Any = getattr(item, "_fixtureinfo", None)
     if info is None or RUN not in item.config.stash or HANDLE in info.name2fixturedefs:
         return None
-    theirs = [name for name, result in info.name2fixturedefs.items() if name.startswith("ltm_") and is_ours(result[-1])]
-    marked = any(mark.name == HANDLE for mark in item.own_markers)
-    if not theirs and not marked:
+    known = info.name2fixturedefs.items()
+    theirs = next((name for name, one in known if name.startswith("ltm_") and is_ours(one[-1])), "")
+    if not theirs and all(mark.name != HANDLE for mark in item.own_markers):
         return None
-    what = f"uses {theirs[0]!r}" if theirs else "is marked with @pytest.mark.ltm"
+    what = f"uses {theirs!r}" if theirs else "is marked with @pytest.mark.ltm"
     name = getattr(item, "originalname", None) or item.name
     return f"{name} {what} and does not take {HANDLE!r}, so it is not a scenario. Add {HANDLE!r} to its arguments"
 

@@ -23,12 +23,6 @@ if TYPE_CHECKING:
     from pytest_ltm.datasets._published import DefinitionsFolder
 
 
-# From 8.4 on an ini value may be declared an int, which a native TOML number needs.
-INI_HAS_INT = pytest.version_tuple >= (8, 4)
-# From 9.2 on it may be declared text or a number, whichever native TOML gives.
-CARRIES_UNIONS = pytest.version_tuple >= (9, 2)
-
-
 class IntegerParser:
     """The parser of a whole number, which is at least `least`; an even number of votes may have no majority."""
 
@@ -191,45 +185,34 @@ OPTIONS = (
            group=GATE, many=True),
 )  # fmt: skip
 DEFAULTS = {option.dest: option.default for option in OPTIONS}
-# Those without a twin of the same kind: what starts a run, and switches, which have no metavar. None is the default of
-# the one switch that has a twin, which speaks if nobody gives the option.
-_PLAIN: Mapping[str, Mapping[str, Any]] = {
-    "--ltm-agent": {"group": RUN, "action": "append", "default": [], "metavar": "SPEC[,SPEC...]", "help": (
-        "agent under test: full, window:8k, echo, silent (bundled: no key, no network), pkg.mod:Class, "
-        "pkg.mod:function, a name from the ini value ltm_agents, or a spec for the hook "
-        "pytest_ltm_make_agent; several with commas or by repeating the option; NAME=SPEC gives it a label. "
-        "Starts an LTM run: only LTM scenarios are run."
-    )},
-    "--ltm-resume": {"group": RUN, "metavar": "latest|RUN", "help": (
-        "resume an interrupted run (its ID, its folder or 'latest') with its original agents, options and "
-        "paths; recorded messages are not sent again"
-    )},
-    "--ltm-rescore": {"group": RUN, "metavar": "latest|RUN", "help": (
-        "score a recorded run again (its ID, its folder or 'latest') with the current evaluators, scoring "
-        "rules and judge; no agent is called, and the differences are printed"
-    )},
-    "--ltm-save": {"group": GATE, "metavar": "NAME", "help": (
-        "save the results as the baseline ltm_baselines/NAME.json in the root folder, to commit"
-    )},
-    "--ltm": {"group": RUN, "action": "store_true", "help": (
-        "start an LTM run with the agents of the ini value ltm_agents"
-    )},
-    "--ltm-dry-run": {"group": RUN, "action": "store_true", "help": (
-        "show the planned schedule with its tokens, time and expected cost; calls no agent or judge, writes "
-        "nothing"
-    )},
-    "--ltm-live": {"group": RUN, "action": "store_true", "help": (
-        "print a link to a local page that shows the run while it happens; needs the extra web"
-    )},
-    "--ltm-agent-process": {"group": AGENTS, "action": "store_true", "default": None, "help": (
-        "run each agent that a dotted path names in a process of its own, so that nothing it does can end or "
-        "hang the run"
-    )},
-    "--ltm-no-probe": {"group": AGENTS, "action": "store_true", "help": (
-        "skip the isolation probe, which asks each agent, before any conversation, for what it was told in "
-        "another (at most 6 messages for each agent)"
-    )},
-}  # fmt: skip
+# Those without a twin of the same kind: what starts a run, and switches, which have no metavar.
+PLAIN = (
+    Option("--ltm-agent", "SPEC[,SPEC...]",
+           "agent under test: full, window:8k, echo, silent (bundled: no key, no network), pkg.mod:Class, "
+           "pkg.mod:function, a name from the ini value ltm_agents, or a spec for the hook pytest_ltm_make_agent; "
+           "several with commas or by repeating the option; NAME=SPEC gives it a label. Starts an LTM run: only LTM "
+           "scenarios are run.", group=RUN, many=True),
+    Option("--ltm-resume", "latest|RUN",
+           "resume an interrupted run (its ID, its folder or 'latest') with its original agents, options and paths; "
+           "recorded messages are not sent again", group=RUN),
+    Option("--ltm-rescore", "latest|RUN",
+           "score a recorded run again (its ID, its folder or 'latest') with the current evaluators, scoring rules "
+           "and judge; no agent is called, and the differences are printed", group=RUN),
+    Option("--ltm-save", "NAME",
+           "save the results as the baseline ltm_baselines/NAME.json in the root folder, to commit", group=GATE),
+    Option("--ltm", "", "start an LTM run with the agents of the ini value ltm_agents", group=RUN),
+    Option("--ltm-dry-run", "",
+           "show the planned schedule with its tokens, time and expected cost; calls no agent or judge, writes nothing",
+           group=RUN),
+    Option("--ltm-live", "",
+           "print a link to a local page that shows the run while it happens; needs the extra web", group=RUN),
+    Option("--ltm-agent-process", "",
+           "run each agent that a dotted path names in a process of its own, so that nothing it does can end or hang"
+           " the run", group=AGENTS),
+    Option("--ltm-no-probe", "",
+           "skip the isolation probe, which asks each agent, before any conversation, for what it was told in "
+           "another (at most 6 messages for each agent)", group=AGENTS),
+)  # fmt: skip
 
 
 class OptionTable:
@@ -248,14 +231,8 @@ class OptionTable:
             raise ConfigurationError(f"two plugins have a data set {dataset.name!r}")
         self.datasets[dataset.name] = dataset
         for option in () if dataset.family else dataset.options:
-            row = Option(
-                dataset.flag(option.name),
-                option.metavar,
-                option.help,
-                option.default,
-                DATA_SETS,
-                is_path=option.is_path,
-            )
+            flag = dataset.flag(option.name)
+            row = Option(flag, option.metavar, option.help, option.default, DATA_SETS, is_path=option.is_path)
             self.rows[row.dest] = row
             _add_option(self.parser, row)
 
@@ -272,9 +249,10 @@ def add_options(parser: pytest.Parser, manager: pytest.PytestPluginManager) -> N
     """Declare all options in groups, and their ini twins; those of data sets as their plugins come."""
     for name in GROUPS:
         parser.getgroup(f"ltm {name}", f"long-term memory (pytest-ltm), {name}")
-    for flag, row in _PLAIN.items():
-        how = {name: value for name, value in row.items() if name not in {"flag", "group"}}
-        parser.getgroup(f"ltm {row['group']}").addoption(flag, **how)
+    for row in PLAIN:
+        how: dict[str, Any] = {"metavar": row.metavar} if row.metavar else {"action": "store_true"}
+        how |= {"action": "append", "default": []} if row.many else {}
+        parser.getgroup(f"ltm {row.group}").addoption(row.flag, help=row.help, **how)
     parser.addini("ltm_agent_process", "ini twin of --ltm-agent-process", type="bool", default=False)
     for option in OPTIONS:
         _add_option(parser, option)
@@ -291,8 +269,11 @@ def _add_option(parser: pytest.Parser, option: Option) -> None:
         option.flag, dest=option.dest, metavar=option.metavar, help=text.replace("%", "%%"), default=None,
         action="append" if option.many else "store",
     )  # fmt: skip
-    is_int = INI_HAS_INT and isinstance(option.parse, IntegerParser)
-    kind: Any = "linelist" if option.many else str | int | float if CARRIES_UNIONS else "int" if is_int else "string"
+    # From pytest 8.4 on an ini value may be declared an int, which a native TOML number needs; from 9.2 on text or a
+    # number, whichever native TOML gives.
+    is_int, unions = isinstance(option.parse, IntegerParser), pytest.version_tuple >= (9, 2)
+    number = "int" if is_int and pytest.version_tuple >= (8, 4) else "string"
+    kind: Any = "linelist" if option.many else str | int | float if unions else number
     parser.addini(option.dest, f"ini twin of {option.flag}: {option.help}", type=kind, default=None)
 
 
@@ -309,7 +290,7 @@ def refuse_misspelt(config: pytest.Config, parser: pytest.Parser, args: list[str
     """Raise UsageError for an option that looks like one of ours and is nobody's, with the one that is meant."""
     if not any(word.startswith("--ltm") for word in args):
         return
-    known = [*_PLAIN, *(option.flag for option in option_table(config).rows.values())]
+    known = [option.flag for option in (*PLAIN, *option_table(config).rows.values())]
     for word in parser.parse_known_and_unknown_args(args)[1]:
         flag = word.partition("=")[0]
         if flag.startswith("--ltm"):
@@ -341,7 +322,7 @@ def refuse_idle(config: pytest.Config) -> None:
     A CI job that lost its agent would be green otherwise. Ini values, also `addopts`, may wait for an LTM run.
     """
     # The others of those without a twin start an LTM run.
-    plain = {flag for flag, row in _PLAIN.items() if flag == "--ltm-save" or "metavar" not in row}
+    plain = {option.flag for option in PLAIN if option.flag == "--ltm-save" or not option.metavar}
     ours = plain | {option.flag for option in option_table(config).rows.values()}
     idle = next((flag for word in config.invocation_params.args if (flag := word.partition("=")[0]) in ours), "")
     if idle and not config.option.help and not getattr(config.option, "version", 0):

@@ -187,12 +187,14 @@ def around_agent(mode: str, clock: Clock, output: AbstractContextManager[object]
 
     Only there: elsewhere durations, time limits and other people's code keep the real clock. `output`: what else does.
     """
-    return _moved_clock(clock, output) if mode == "jump" else output
-
-
-@contextmanager
-def _moved_clock(clock: Clock, output: AbstractContextManager[object]) -> Iterator[None]:
+    if mode != "jump":
+        return output
     import time_machine
 
-    with output, time_machine.travel(clock.now, tick=True):
-        yield
+    @contextmanager
+    def moved_clock() -> Iterator[None]:
+        # The output is outermost: its time limits and captures are set by the real clock.
+        with output, time_machine.travel(clock.now, tick=True):
+            yield
+
+    return moved_clock()

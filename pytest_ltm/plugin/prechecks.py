@@ -15,16 +15,6 @@ from pytest_ltm._journal import prechecks as _journal
 from pytest_ltm._journal.codec import find_damages
 from pytest_ltm._journal.cost import JUDGE, OPINION, TokenUse
 from pytest_ltm._journal.events import Journal
-from pytest_ltm._journal.prechecks import (
-    PROBE_FILE,
-    Decided,
-    ProbeExchange,
-    ProbeQuestion,
-    ProbeVerdict,
-    Secret,
-    is_known,
-    probe_questions,
-)
 from pytest_ltm._journal.result import Precheck
 from pytest_ltm._journal.run_file import SUMMARY, conversations_in
 from pytest_ltm._journal.timings import Timings
@@ -67,7 +57,6 @@ NOTABLE = 60.0
 # Of an example without a definition, as a guess.
 _MESSAGES = 3
 
-LOCK = ".probe.lock"
 UNASKED = {"human": "it is a person", "replay": "it is a recording"}
 CURE = (
     "Give each conversation a store of its own (take conversation_id in the constructor or in "
@@ -80,7 +69,7 @@ class Probe:
     """Probes the agents of a run, in whichever process comes first; what it finds out is in the run folder."""
 
     def __init__(self, run: LtmRun) -> None:
-        self._run, self._path = run, run.folder.path / PROBE_FILE
+        self._run, self._path = run, run.folder.path / _journal.PROBE_FILE
         self._settings, self._counter = run.settings, token_counter(run.settings.tokenizer)
 
     def pytest_report_header(self) -> list[str]:
@@ -95,7 +84,7 @@ class Probe:
             return ""
         from filelock import FileLock
 
-        with FileLock(self._path.with_name(LOCK)):  # the others wait for what is found out here
+        with FileLock(self._path.with_name(".probe.lock")):  # the others wait for what is found out here
             decideds = _journal.probe_decisions(self._path.parent)
             for label in (label for label in items if label not in decideds):
                 probed = self._probed(label, self._run.sources[label], items[label])
@@ -113,12 +102,12 @@ class Probe:
             definitions = {} if self._unfit(label, source) else self._definitions(own)
             if definitions:
                 talk, secret = _Rehearsal(self._settings, source, own[0][0]), self._secret(label)
-                _probe_verdict(talk.say, secret, probe_questions(definitions))
+                _probe_verdict(talk.say, secret, _journal.probe_questions(definitions))
                 token_uses[label] = talk.use
         return {label: use for label, use in token_uses.items() if use.messages}
 
-    def _secret(self, label: str) -> Secret:
-        return Secret.secret_word(self._settings.seed.value, label)
+    def _secret(self, label: str) -> _journal.Secret:
+        return _journal.Secret.secret_word(self._settings.seed.value, label)
 
     def _items(self, session: pytest.Session) -> dict[str, list[list[LtmItem]]]:
         """Return the items of the conversations of each agent that may have to be asked."""
@@ -131,13 +120,13 @@ class Probe:
                     items.setdefault(name.agent, []).append(known)
         return items
 
-    def _probed(self, label: str, source: AgentSource, own: Sequence[Sequence[LtmItem]]) -> Decided | None:
+    def _probed(self, label: str, source: AgentSource, own: Sequence[Sequence[LtmItem]]) -> _journal.Decided | None:
         """Return what the probe of an agent came to; None where the budget did not last."""
         why = self._unfit(label, source)
         definitions = {} if why else self._definitions(own)
         if not definitions:
-            return Decided(agent=label, verdict="skipped", why=why or "nothing here has a definition")
-        questions = probe_questions(definitions)
+            return _journal.Decided(agent=label, verdict="skipped", why=why or "nothing here has a definition")
+        questions = _journal.probe_questions(definitions)
         talk = _ProbeConversation(self._run, label, source, own[0][0], messages=2 + len(questions))
         try:
             with talk.shown():
@@ -157,7 +146,14 @@ class Probe:
     ) -> None:
         """Say about how long the agent's conversations take if each reply takes as long as those of the probe did."""
         terminal = self._run.config.pluginmanager.get_plugin("terminalreporter")
-        messages = sum(_expected_messages(known, source, self._settings, definitions) for known in own)
+        spans, profile = self._settings.spans, profile_of(source)
+        steps = {name: sum(isinstance(step, (Say, Ask)) for step in one.steps) for name, one in definitions.items()}
+        messages = 0
+        for known in own:  # the opening, what its examples say, and filler that must be answered
+            messages += 1 + sum(steps.get(one.scenario, _MESSAGES) for one in known)
+            if spans[known[0].place.span] is not None and "AcceptsHistory" not in profile.capabilities:
+                filler = expected_tokens(known, spans) - 2 * OWN_TOKENS * len(known)
+                messages += math.ceil(max(0, filler) / profile.max_message_tokens)
         at_once = min(max(1, self._run.of_agent.get(own[0][0].place.agent, 1)), len(own))
         seconds = messages * each / at_once
         if terminal is None or seconds < NOTABLE:
@@ -191,31 +187,20 @@ class Probe:
         return {scenario: one for scenario, one in definitions.items() if one is not None}
 
 
-def _expected_messages(
-    known: Sequence[LtmItem], source: AgentSource, settings: RunSettings, definitions: Mapping[str, Definition]
-) -> int:
-    """Return about how many messages an agent replies to in a conversation."""
-    steps = {scenario: sum(isinstance(step, (Say, Ask)) for step in one.steps) for scenario, one in definitions.items()}
-    messages = 1 + sum(steps.get(one.scenario, _MESSAGES) for one in known)
-    profile = profile_of(source)
-    if settings.spans[known[0].place.span] is None or "AcceptsHistory" in profile.capabilities:
-        return messages
-    filler = expected_tokens(known, settings.spans) - 2 * OWN_TOKENS * len(known)
-    return messages + math.ceil(max(0, filler) / profile.max_message_tokens)
-
-
 # Says texts in a new conversation, which has that number, and returns the replies; None of a stateless agent.
 Telling: TypeAlias = "Callable[[str, Sequence[str]], list[str] | None]"
 
 
-def _probe_verdict(say: Telling, secret: Secret, chosen: Sequence[ProbeQuestion]) -> tuple[ProbeVerdict, str]:
+def _probe_verdict(
+    say: Telling, secret: _journal.Secret, chosen: Sequence[_journal.ProbeQuestion]
+) -> tuple[_journal.ProbeVerdict, str]:
     """Hold the two conversations of a probe; return what they came to, and why."""
     if say("1", [secret.telling]) is None:
         return "skipped", "it is stateless"
     told, *replies = say("2", [secret.question, *(one.text for one in chosen)]) or [""]
     if secret.is_in(told):
         return "leaks", f"it knows in one conversation what it was told in another ({secret.word!r})"
-    if is_known(list(zip(chosen, replies, strict=True))):
+    if _journal.is_known(list(zip(chosen, replies, strict=True))):
         return "leaks", "it answers questions of this plan before it was told anything"
     return "clean", ""
 
@@ -239,10 +224,15 @@ class _ProbeConversation:
         if self._source.at is not None:  # it leaves files there
             folder.mkdir(exist_ok=True)
         supply = AgentFactory(self._source, settings, folder, label=self._label, trial=place.trial)
+
+        def calling(_by: str, call: Callable[[], T]) -> T:
+            with capture_unattributed(run.config):
+                return call()
+
         live = LivePort(
             supply.make, self._counter, self._clock, Timings(),
-            calling=self._calling, tariff=self._tariff,
-            account=run.costs.account(f"{PROBE_FILE} {self._label}", agent=self._label),
+            calling=calling, tariff=self._tariff,
+            account=run.costs.account(f"{_journal.PROBE_FILE} {self._label}", agent=self._label),
         )  # fmt: skip
         try:
             live.ready("")
@@ -251,10 +241,6 @@ class _ProbeConversation:
             live.close()
             with suppress(OSError):  # it left none
                 folder.rmdir()
-
-    def _calling(self, _by: str, call: Callable[[], T], /) -> T:
-        with capture_unattributed(self._run.config):
-            return call()
 
     @contextmanager
     def shown(self) -> Iterator[None]:
@@ -278,19 +264,19 @@ class _ProbeConversation:
         reply = live.reply(message)
         self.asked, self.seconds = self.asked + 1, self.seconds + stopwatch_seconds() - began
         live.written(reply)
-        row = ProbeExchange(
+        row = _journal.ProbeExchange(
             agent=self._label, conversation=conversation, message=text, message_tokens=message.tokens, reply=reply.text,
             reply_tokens=reply.tokens, usage=reply.usage, cost_usd=reply.cost_usd,
             estimated=self._tariff.estimates(reply),
         )  # fmt: skip
-        _journal.append_probe_row(self._run.folder.path / PROBE_FILE, row)
+        _journal.append_probe_row(self._run.folder.path / _journal.PROBE_FILE, row)
         return reply.text
 
-    def probe_outcome(self, verdict: ProbeVerdict, why: str = "") -> Decided:
+    def probe_outcome(self, verdict: _journal.ProbeVerdict, why: str = "") -> _journal.Decided:
         """Return what the probe came to, and what it cost."""
         rows = _journal.read_probe(self._run.folder.path)  # also those of a probe that was cut off
         messages, tokens, usd, guessed = _journal.probe_usage(rows, self._label, self._tariff)
-        return Decided(
+        return _journal.Decided(
             agent=self._label, verdict=verdict, why=why, messages=messages, tokens=tokens, cost_usd=usd,
             estimated=guessed,
         )  # fmt: skip
@@ -362,7 +348,6 @@ CANARIES = (
 )
 
 
-CANARIES_LOCK = ".canaries.lock"
 # A good judge may miss one canary of three, and a run is not worth less for that.
 STOPPING = 2
 JUDGE_CURE = "Measure it with 'ltm judge-check'; --ltm-judge-canaries=off measures all the same"
@@ -393,12 +378,22 @@ class Canaries:
             return ""
         from filelock import FileLock
 
-        with FileLock(self._folder / CANARIES_LOCK):  # the others wait for what is found out here
-            precheck = _journal.read_precheck(self._folder)
+        with FileLock(self._folder / ".canaries.lock"):  # the others wait for what is found out here
+            known = _journal.read_precheck(self._folder)
+            precheck = known or self._graded_before(judge)
             if precheck is None:
-                precheck = self._graded_before(judge) or self._graded(judge)
-                if precheck.verdict != "unfinished":
-                    _journal.write_precheck(self._folder, precheck)
+                precheck = Precheck(kind="canaries", of=judge.plan_entry, verdict="unfinished")
+                with self._connection(judge, _journal.JOURNAL) as connection, suppress(BudgetSpent):
+                    faults: list[str] = []
+                    for canary in CANARIES:
+                        fault = canary.fault(connection.handle(canary.name)) if len(faults) < STOPPING else ""
+                        faults += [fault] * bool(fault)
+                    verdict: Literal["wrong", "right"] = "wrong" if len(faults) >= STOPPING else "right"
+                    precheck = replace(precheck, verdict=verdict, why="; ".join(faults))
+                calls, tokens, usd, guessed = _journal.precheck_usage(self._folder, self._run.costs.judge.tariff)
+                precheck = replace(precheck, calls=calls, tokens=tokens, cost_usd=usd, estimated=guessed)
+            if known is None and precheck.verdict != "unfinished":
+                _journal.write_precheck(self._folder, precheck)
         return f"{precheck.why}. {JUDGE_CURE}" if precheck.verdict == "wrong" else ""
 
     def complete_checks(self) -> None:
@@ -442,18 +437,6 @@ class Canaries:
         if precheck is None or (precheck.of, precheck.verdict) != (judge.plan_entry, "right"):
             return None
         return replace(precheck, calls=0, tokens=0, cost_usd=None, estimated=False)
-
-    def _graded(self, judge: NamedJudge) -> Precheck:
-        precheck = Precheck(kind="canaries", of=judge.plan_entry, verdict="unfinished")
-        with self._connection(judge, _journal.JOURNAL) as connection, suppress(BudgetSpent):
-            faults: list[str] = []
-            for canary in CANARIES:
-                fault = canary.fault(connection.handle(canary.name)) if len(faults) < STOPPING else ""
-                faults += [fault] * bool(fault)
-            verdict: Literal["wrong", "right"] = "wrong" if len(faults) >= STOPPING else "right"
-            precheck = replace(precheck, verdict=verdict, why="; ".join(faults))
-        calls, tokens, usd, guessed = _journal.precheck_usage(self._folder, self._run.costs.judge.tariff)
-        return replace(precheck, calls=calls, tokens=tokens, cost_usd=usd, estimated=guessed)
 
     @contextmanager
     def _connection(self, judge: NamedJudge, name: str) -> Iterator[JudgeConnection]:

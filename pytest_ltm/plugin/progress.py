@@ -147,6 +147,7 @@ class Progress:
                 if self._worker:
                     worker_interactor(self._config).sendevent("ltm", kind="progress", unit=name, state=state)
                 else:
+                    # Played alone, its line takes the place of the one before.
                     if own_thread() is None:
                         self._states.clear()
                     self.show(name, state)

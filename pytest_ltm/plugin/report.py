@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections import defaultdict
 from contextlib import closing, suppress
 from importlib.metadata import version
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_ltm._engine.recording_folder import JOURNAL, TIMINGS
 from pytest_ltm._journal import amendments as _amendments
+from pytest_ltm._journal import timings as _timings
 from pytest_ltm._journal.result import RunResult, at_span, lost_examples, misjudged_checks, why_unmeasured
 from pytest_ltm._journal.run_file import SUMMARY, conversations_in, cut_short, newest_first
-from pytest_ltm._journal.timings import (
-    Began,
-    Ended,
-    JudgeTime,
-    Retry,
-    Timing,
-    Timings,
-    iter_timings,
-    load_all_timings,
-    wall_seconds,
-)
 from pytest_ltm._language.lists import first_and_rest
 from pytest_ltm._results.gate.verdict import UNMEASURABLE
 from pytest_ltm._results.run_loading import prechecks_in, read_run, results_in, suite_of
@@ -50,7 +43,6 @@ if TYPE_CHECKING:
 
     from pytest_ltm._journal.result import ConversationName, ConversationResult
     from pytest_ltm._results.run_loading import ResultsInFolder
-    from pytest_ltm.plugin.gate import Gate
     from pytest_ltm.plugin.session import LtmRun
 
 
@@ -74,7 +66,7 @@ class Report:
         self._began = stopwatch_seconds()
         self._results: ResultsInFolder | None = None
         """What the run's folder has of results, once it is over."""
-        self._timed: dict[ConversationName, list[Timing]] = {}
+        self._timed: dict[ConversationName, list[_timings.Timing]] = {}
         """What was timed in each conversation."""
         self._noted = False
 
@@ -101,11 +93,9 @@ class Report:
                 for name, line in settings.suite.lines.items()
             )
             lines.append(f"ltm: set by {Path(settings.suite.path).name}: {', '.join(said)}")
-        if settings.judge != NO_JUDGE:
-            lines.append(f"ltm: judge: {settings.judge}; votes on a 'no': {settings.judge_votes}")
-        if run.plays:
-            lines.append(f"ltm: run folder: {run.folder.shown()}")
-        lines += self._warnings()
+        votes = f"votes on a 'no': {settings.judge_votes}"
+        lines += [f"ltm: judge: {settings.judge}; {votes}"] * (settings.judge != NO_JUDGE)
+        lines += [*[f"ltm: run folder: {run.folder.shown()}"] * run.plays, *self._warnings()]
         if settings.shard is not None:
             lines.append(f"ltm: shard: {settings.shard.number} of {settings.shard.of}")
         if settings.dataset is not None:
@@ -199,7 +189,7 @@ class Report:
         self._run.progress.clear()
         if self._run.plays and not self._noted:
             self._noted = True
-            self._note(Began(after=round(stopwatch_seconds() - self._began, 3)))
+            self._note(_timings.Began(after=round(stopwatch_seconds() - self._began, 3)))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -242,12 +232,12 @@ class Report:
             came_to = rescoring.compare(result)
             rescored = {"rescored": came_to.to_json()}
             self._gate.told = [_terminal.rescored_sentence(came_to), *_terminal.rescored_details(came_to)]
-        self._note(Ended(seconds=round(stopwatch_seconds() - self._began, 3)))
-        parts, _ = load_all_timings(folder / TIMINGS)  # also of what was resumed
+        self._note(_timings.Ended(seconds=round(stopwatch_seconds() - self._began, 3)))
+        parts, _ = _timings.load_all_timings(folder / TIMINGS)  # also of what was resumed
         seen = [timing.at for held in self._timed.values() for timing in held if timing.at is not None]
         summary = summary_json(
             result, pytest_ltm_version=version("pytest-ltm"), seed=settings.seed.recorded,
-            plan=settings.describe_settings(), wall_seconds=round(wall_seconds(parts, seen), 3),
+            plan=settings.describe_settings(), wall_seconds=round(_timings.wall_seconds(parts, seen), 3),
             **self._gate.json(), **rescored,
         )  # fmt: skip
         try:
@@ -310,7 +300,9 @@ class Report:
         notes, judged = list[str](), list[str]()
         if any(row.judge_calls for row in result.scenarios):
             times = (
-                one for path in self._run.folder.path.glob(f"*/{TIMINGS}") for one in iter_timings(path, JudgeTime)
+                one
+                for path in self._run.folder.path.glob(f"*/{TIMINGS}")
+                for one in _timings.iter_timings(path, _timings.JudgeTime)
             )
             judged = _terminal.judge_lines(result, [one.cost_usd for one in times if one.remembered])
         if verbosity >= 0:
@@ -353,10 +345,10 @@ class Report:
         agents, spans = [agent.label for agent in settings.agents], list(settings.spans)
         held = [each.result for each in matching]
         held.sort(key=lambda one: (agents.index(one.agent), spans.index(one.span_label), one.trial))
-        untimed, prechecks = self._untimed(), prechecks_in(self._run.folder.path)
-        entries: dict[tuple[str, str], list[Timing]] = defaultdict(list)
-        for name, timed in self._timed.items():
-            entries[name.agent, name.span] += timed
+        timed, prechecks = self._read_timings(), prechecks_in(self._run.folder.path)
+        entries: dict[tuple[str, str], list[_timings.Timing]] = defaultdict(list)
+        for name, one in self._timed.items():
+            entries[name.agent, name.span] += one
         made = settings.definitions is None and settings.dataset is None
         trust = trust_sentence(
             {label: source.place for label, source in self._run.sources.items() if source.place},
@@ -366,7 +358,7 @@ class Report:
         )
         all_notices = [
             *legend, *notices, *left_out, *settings.scenarios_left_out(), *deaths, *self._run.notices,
-            *self._alone(held), *untimed, *self._sent_again(), *mishap_sentences(held),
+            *self._alone(held), *timed, *mishap_sentences(held),
         ]  # fmt: skip
         run, suite = self._run.folder, suite_of(settings.describe_settings())
         result = RunResult(
@@ -387,8 +379,11 @@ class Report:
         why = "deselected (-k, -m or a plugin) and not played"
         return [f"{many} {why}: {few}, so its scores do not compare with a full run"]
 
-    def _note(self, timing: Began | Ended) -> None:
-        with suppress(DiskFault, OSError), closing(Timings.resuming(self._run.folder.path / TIMINGS)) as timings:
+    def _note(self, timing: _timings.Began | _timings.Ended) -> None:
+        with (
+            suppress(DiskFault, OSError),
+            closing(_timings.Timings.resuming(self._run.folder.path / TIMINGS)) as timings,
+        ):
             timings.write(timing)
 
     @property
@@ -396,24 +391,21 @@ class Report:
         """What the agents took for their replies."""
         return sum(one.asking.total for one in self.result.paces if one.asking is not None) if self.result else 0.0
 
-    def _untimed(self) -> list[str]:
-        """Read what was timed; return what cannot be read of it: nothing depends on that but seconds."""
+    def _read_timings(self) -> list[str]:
+        """Read what was timed; return what cannot be read of it, and what was sent again: only seconds depend on it."""
         run = self._run.folder.path
-        lost = [load_all_timings(run / TIMINGS)[1]] if self._noted else []  # else it was over before there was any
+        lost = [_timings.load_all_timings(run / TIMINGS)[1]] if self._noted else []  # else it was over before any
+        again = []
         for name, path in conversations_in(run, JOURNAL).items():
-            self._timed[name], why = load_all_timings(path.with_name(TIMINGS))
+            self._timed[name], why = _timings.load_all_timings(path.with_name(TIMINGS))
             lost.append(why)
+            if retried := [one.exchange for one in self._timed[name] if isinstance(one, _timings.Retry)]:
+                again.append(
+                    f"{at_span(name.agent, name.span)}: {pluralize(len(set(retried)), 'message')} sent again after "
+                    f"{pluralize(len(retried), 'failed attempt')}: see 'retry' in {TIMINGS}"
+                )
         few = first_and_rest(list(filter(None, lost)), _NAMED, "{:,} more")
-        return [f"{why}: seconds are summed over the rest" for why in few]
-
-    def _sent_again(self) -> list[str]:
-        again = {name: [one.exchange for one in held if isinstance(one, Retry)] for name, held in self._timed.items()}
-        return [
-            f"{at_span(name.agent, name.span)}: {pluralize(len(set(repeated)), 'message')} sent again after "
-            f"{pluralize(len(repeated), 'failed attempt')}: see 'retry' in {TIMINGS}"
-            for name, repeated in again.items()
-            if repeated
-        ]
+        return [*(f"{why}: seconds are summed over the rest" for why in few), *again]
 
 
 _NAMED = 3
@@ -466,3 +458,55 @@ class Brevity:
                 reporter.write_line(line)
             shown = ", --tb=short shows them" * (option.tbstyle == _AUTO)
             reporter.write_line(f"{pluralize(failed, 'failure')}: -rf lists them{shown}")
+
+
+# --- `--ltm-live`: the live view of this run, served by a process of its own that ends with this one.
+
+
+class LiveServer:
+    """The process, and the line that tells its link. Nothing that happens to it concerns the run."""
+
+    PATIENCE = 30.0
+    """Seconds in which the server must say where it is."""
+    GRACE = 10.0
+    """Seconds in which it must end, once the run has."""
+
+    def __init__(self, run: LtmRun) -> None:
+        self._run = run
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection(self, session: pytest.Session) -> None:
+        """Start the server and print its link, or why there is none."""
+        run = self._run
+        words = ["serve", "--port=0", f"--live={run.folder.path.name}", f"--ltm-dir={run.settings.ltm_dir}"]
+        command = [sys.executable, "-m", "pytest_ltm", *words]
+        reply = b""
+        with suppress(OSError):
+            # its stderr would run into the dots; Ctrl-C is for the run, which ends it
+            pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+            self._process = subprocess.Popen(command, **pipes, start_new_session=True)  # noqa: S603 - our own command
+            stdout, chunks = self._process.stdout, list[bytes]()
+            reader = Thread(target=lambda: chunks.append(stdout.readline() if stdout else b""), daemon=True)
+            reader.start()
+            reader.join(self.PATIENCE)
+            if not chunks:  # reading ends with the process
+                self._process.kill()
+                reader.join()
+            reply = chunks[0]
+        link = reply.decode("utf-8", "replace").strip()
+        text = f"ltm: live at {link}" if link.startswith("http") else f"ltm: no live view: {link or 'it did not start'}"
+        reporter: Any = session.config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None:
+            reporter.write_line(text)
+
+    def pytest_unconfigure(self) -> None:
+        """Tell the server that the run is over, and wait until it has told its pages."""
+        process = self._process
+        if process is None:
+            return
+        with suppress(OSError, subprocess.TimeoutExpired):
+            process.communicate(timeout=self.GRACE)  # closes its standard input
+        if process.poll() is None:
+            process.kill()
+            process.communicate()

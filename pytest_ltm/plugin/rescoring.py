@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import shutil
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -16,16 +17,9 @@ from pytest_ltm._engine.recording_folder import JOURNAL, RESULTS, TIMINGS
 from pytest_ltm._engine.rescore import NO_USER, Playback, RecordScript, plan_of, recorded_plan
 from pytest_ltm._journal import amendments as _amendments
 from pytest_ltm._journal import events
+from pytest_ltm._journal import result as _result
 from pytest_ltm._journal.events import Journal
 from pytest_ltm._journal.fold import ConversationRecord
-from pytest_ltm._journal.result import (
-    ConversationName,
-    ConversationResult,
-    KeptVerdict,
-    RunResult,
-    ScenarioResult,
-    write_results,
-)
 from pytest_ltm._journal.run_file import read_run_file
 from pytest_ltm._journal.timings import Timings
 from pytest_ltm._model.agent import Capabilities, Reply
@@ -48,10 +42,7 @@ if TYPE_CHECKING:
     from pytest_ltm._engine.conversation import Conversation
     from pytest_ltm._engine.factory import ConversationFactory
     from pytest_ltm._engine.lane import Ending, Lane
-    from pytest_ltm._journal.result import ConversationResult, RunResult, ScenarioResult
-    from pytest_ltm._model.agent import Reply
     from pytest_ltm._model.judge import Inquiry
-    from pytest_ltm._model.plan import Plan
     from pytest_ltm._model.simulated_user import UserQuestion
     from pytest_ltm.judges._connection import JudgeConnection
     from pytest_ltm.plugin.item_body import ItemBody
@@ -102,20 +93,21 @@ class Rescoring:
         """Check each plan once it is known which examples are selected."""
         yield
         if self._run.plays:
-            groups = items_by_conversation(item.stash[LTM_ITEM] for item in items).values()
-            self._refuse([problem for group in groups for problem in self._problems(group)])
+            groups = items_by_conversation(item.stash[LTM_ITEM] for item in items)
+            self._refuse([problem for name, group in groups.items() for problem in self._problems(name, group)])
 
-    def compare(self, result: RunResult) -> _changes.Rescored:
+    def compare(self, result: _result.RunResult) -> _changes.Rescored:
         """Return what moved; `result`: the run's result, amended."""
         after = [row for row in result.scenarios if row.cause != "not reached"]
         journals = sorted(self._source.glob(f"*/{JOURNAL}"))
         before = [row for path in journals for row in _changes.recorded_rows(path.parent)]
         kept = {f"{held.name} {one.example}": one.why for held in result.conversations for one in held.kept}
         folders = self._source, self._run.folder.path
-        plans: dict[ConversationName, tuple[Plan, ...]] = {}
-        for name in {row.conversation for row in after}:
-            held = (_plan_in(folder / name.folder / JOURNAL) for folder in folders)
-            plans[name] = tuple(plan for plan in held if plan is not None)
+        plans: dict[_result.ConversationName, list[Plan]] = {row.conversation: [] for row in after}
+        for name, folder in itertools.product(plans, folders):
+            with contextlib.suppress(LtmError):  # one that cannot be read explains nothing
+                plan = recorded_plan(folder / name.folder / JOURNAL)
+                plans[name] += [plan] if plan is not None else []
         came_to = _changes.compare_scorings(self._source.name, before, after, plans=plans, kept=kept)
         self.came_to = structs.replace(came_to, definitions=self._made_anew)
         return self.came_to
@@ -134,23 +126,23 @@ class Rescoring:
             for line in wrap_text(later, width, "  "):
                 terminalreporter.write_line(line, yellow=True)
 
-    def _problems(self, group: list[LtmItem]) -> list[str]:
-        folder = self._source / group[0].conversation.folder
+    def _problems(self, name: _result.ConversationName, group: list[LtmItem]) -> Iterator[str]:
+        """Yield why a conversation cannot be scored again; note which definitions are generated differently now."""
         try:
-            recorded = recorded_plan(folder / JOURNAL)
+            recorded = recorded_plan(self._source / name.folder / JOURNAL)
         except LtmError as error:
-            return [f"{folder.name}: {error}"]
+            yield f"{name.folder}: {error}"
+            return
         if recorded is None:
-            return []
-        texts = _changes.plan_differences(recorded, plan_for(group, self._run.settings).plan)
-        if not texts:
-            then = {one.key: compared_definition(one.definition) for one in recorded.examples}
-            self._made_anew |= {
-                f"{group[0].conversation} {key}": made if isinstance(made, str) else "it is generated differently now"
-                for key, made in regenerate_definitions(group, self._run.settings).items()
-                if made != then[key]
-            }
-        return [f"{folder.name}: {' '.join(texts)}"] if texts else []
+            return
+        if texts := _changes.plan_differences(recorded, plan_for(group, self._run.settings).plan):
+            yield f"{name.folder}: {' '.join(texts)}"
+            return
+        then = {one.key: compared_definition(one.definition) for one in recorded.examples}
+        for key, made in regenerate_definitions(group, self._run.settings).items():
+            if made != then[key]:
+                why = made if isinstance(made, str) else "it is generated differently now"
+                self._made_anew[f"{name} {key}"] = why
 
     def _refuse(self, problems: list[str]) -> None:
         if problems:
@@ -164,16 +156,7 @@ class Rescoring:
             )
 
 
-def _plan_in(path: Path) -> Plan | None:
-    try:
-        return recorded_plan(path)
-    except LtmError:
-        return None
-
-
 # --- Scoring a recorded conversation again: what it was made from, its folder, its judge, what becomes of its examples.
-
-NOT_RECORDED = "nothing is recorded of its conversation"
 
 
 class RescoredConversation(_setup.ConversationMode):
@@ -200,7 +183,7 @@ class RescoredConversation(_setup.ConversationMode):
         """Begin a new folder, with all that is known of the agent; a reason if nothing can be said again."""
         folder, plan, playback = self.given.folder, site.plan, Playback.open_playback(self._source / JOURNAL)
         if playback is None:
-            return self.refuse(site, NOT_RECORDED)
+            return self.refuse(site, "nothing is recorded of its conversation")
         self._playback, self._plan = playback, plan_of(playback.header)
         _setup.write_plan(folder, plan)
         header = structs.replace(playback.header, plan=plan.to_json(), plan_fingerprint=plan.fingerprint)
@@ -240,8 +223,11 @@ class RescoredConversation(_setup.ConversationMode):
             return asked
         from pytest_ltm.judges._connection import JudgeConnection
 
+        def refuse(_inquiry: Inquiry) -> Reply:
+            raise JudgeError("the recorded judge was not asked this. Name a judge: --ltm-judge=SPEC", cause="requires")
+
         return JudgeConnection(
-            _no_recorded_judgement, configuration=None, cache=None, journal=opened.journal, timings=opened.timings,
+            refuse, configuration=None, cache=None, journal=opened.journal, timings=opened.timings,
             trial=str(given.place.trial), votes=self._plan.judge_votes, recalled=self._recalled,
             checks=_setup.hidden_checks(given, known), asks_anew=False,
         )  # fmt: skip
@@ -265,14 +251,18 @@ class RescoredConversation(_setup.ConversationMode):
         """
         judge = self.given.settings.judge
         anew = judge != _setup.NO_JUDGE
-        if self._plan is None or (anew and _changes.judge_spec(self._plan) != redact_secrets(judge)):
+        then = "" if self._plan is None else self._plan.judge
+        # The plan names the judge with the versions of its prompts, which may have changed since.
+        if self._plan is None or (anew and (then.rpartition(" (")[0] or then) != redact_secrets(judge)):
             return None
         result = self._playback.reply(kind, example, inquiry.digest, inquiry.vote)
         return None if result is not None and anew and result.fault is not None else result
 
     # --- what becomes of its examples
 
-    def end_example(self, body: ItemBody, lane: Lane, ending: Ending, row: ScenarioResult) -> ScenarioResult:
+    def end_example(
+        self, body: ItemBody, lane: Lane, ending: Ending, row: _result.ScenarioResult
+    ) -> _result.ScenarioResult:
         """Return the recorded row where the example keeps that."""
         return self._rows.get(row.id, row) if row.id in body.conversation.kept else row
 
@@ -283,8 +273,8 @@ class RescoredConversation(_setup.ConversationMode):
         kept = {one.notice_text for one in self._result.kept}
         return [one for one in self._result.notices if one not in kept]
 
-    def end_conversation(
-        self, talk: Conversation, result: ConversationResult, *, stopped: bool, replaying: bool
+    def keep_result(
+        self, talk: Conversation, result: _result.ConversationResult, *, stopped: bool, replaying: bool
     ) -> None:
         """Write the results, as those of the agent and of the end that are recorded."""
         header, then, ended = self._playback.record.header, self._result, result.ended
@@ -292,15 +282,11 @@ class RescoredConversation(_setup.ConversationMode):
             ended = "interrupted"
         elif talk.gone is not None and then is not None and then.ended != "complete":
             ended = then.ended
-        kept = tuple(KeptVerdict(example=example, why=reason) for example, reason in talk.kept.items())
+        kept = tuple(_result.KeptVerdict(example=example, why=reason) for example, reason in talk.kept.items())
         spec = (then and then.agent_spec) or (header.agent.spec if header and header.agent else "")
-        write_results(self.given.folder / RESULTS, replace(result, agent_spec=spec, ended=ended, kept=kept))
+        _result.write_results(self.given.folder / RESULTS, replace(result, agent_spec=spec, ended=ended, kept=kept))
 
     def _kept_ending(self, example: str) -> Ending:
         if example in self._rows:
             return _changes.ending_of(self._rows[example])
         return _changes.ending_told(self._playback.record.example(example).verdict)
-
-
-def _no_recorded_judgement(_inquiry: Inquiry) -> Reply:
-    raise JudgeError("the recorded judge was not asked this. Name a judge: --ltm-judge=SPEC", cause="requires")

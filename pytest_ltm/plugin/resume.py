@@ -10,15 +10,15 @@ from msgspec import Struct
 
 from pytest_ltm._engine import recording_folder as _recording
 from pytest_ltm._journal.prechecks import PROBE_FILE
-from pytest_ltm._journal.result import ConversationName, ConversationResult, read_results
+from pytest_ltm._journal.result import ConversationName, read_results
 from pytest_ltm._journal.run_file import conversations_in, read_run_file
 from pytest_ltm._results.text import one_line, pluralize, wrap_text
 from pytest_ltm._storage.errors import AgentError, LtmError
-from pytest_ltm.plugin import resume_command_line as _again
-from pytest_ltm.plugin.conversation_setup import AgentFactory, checkpoints_of
+from pytest_ltm.plugin.conversation_setup import AgentFactory, read_resumable
 from pytest_ltm.plugin.items import LTM_ITEM, items_by_conversation
 from pytest_ltm.plugin.options import name_option_in_errors
 from pytest_ltm.plugin.planning import plan_for
+from pytest_ltm.plugin.resume_command_line import resume_identity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -44,12 +44,7 @@ class Begun(Struct, frozen=True):
         recordings: dict[ConversationName, _recording.Recording | None] = {}
         stuck: dict[ConversationName, str] = {}
         for name, path in conversations_in(run, _recording.JOURNAL).items():
-            recordings[name] = None
-            try:
-                one = recordings[name] = _recording.read_recording(path)
-                why = "" if one is None else _recording.cannot_go_on(one, checkpoints_of(path.parent))
-            except LtmError as error:
-                why = str(error)
+            recordings[name], why = read_resumable(path.parent)
             if why:
                 stuck[name] = why
         return cls(recordings, stuck)
@@ -85,14 +80,11 @@ class Begun(Struct, frozen=True):
         by_reason: dict[str, list[str]] = {}
         for name, reason in self.stuck.items():
             by_reason.setdefault(reason, []).append(name.folder)
-        sentences = []
-        for reason, names in by_reason.items():
-            more = len(names) - _SHOWN
-            sentences.append(f"{', '.join(names[:_SHOWN])}{f' and {more:,} more' * (more > 0)}: {reason}")
-        return sentences
+        return [
+            f"{', '.join(names[:3])}{f' and {len(names) - 3:,} more' * (len(names) > 3)}: {reason}"
+            for reason, names in by_reason.items()
+        ]
 
-
-_SHOWN = 3
 
 # --- Going on with a run: what must be equal is checked before anything is sent.
 
@@ -123,7 +115,8 @@ class ResumeGuard:
             self._begun = Begun.read_begun_run(self._run.folder.path)
             if not self._run.is_worker:
                 recorded = name_option_in_errors("--ltm-resume", lambda: read_run_file(self._run.folder.path))
-                self._refuse(_again.setting_differences(recorded, self._run.settings))
+                now = resume_identity(self._run.settings)
+                self._refuse(_recording.value_changes(recorded.settings, now))
                 self._refuse(self._agents())
         yield
 
@@ -212,7 +205,11 @@ class Unfinished:
         share = f"{len(done)} of {total} examples are done"
         write_line(f"ended early: {share}, {tokens:,} tokens were said{spent}", yellow=True)
         took = self._report.agent_seconds
-        if cut_off or tokens > PAID_TOKENS or took > PAID_SECONDS or any(map(_was_paid, spending)):
+        # An agent said that it used anything, or was a person, whose time is dear.
+        paid = any(
+            each.cost_usd or each.input_tokens or each.agent_spec.partition(":")[0] == "human" for each in spending
+        )
+        if cut_off or paid or tokens > PAID_TOKENS or took > PAID_SECONDS:
             for line in self._how(self._run.config.get_terminal_writer().fullwidth):
                 write_line(line)
 
@@ -225,28 +222,20 @@ class Unfinished:
             spent = result is not None and any(each.ended == "budget spent" for each in result.conversations)
             more = f" {larger}" if spent and larger else ""
             yield f"resume with{' a larger budget' * spent}: {resume_command(self._run)}{more}"
-            elsewhere = self._elsewhere()
-            yield from wrap_text(elsewhere, width, "  ") if elsewhere else ()
+            results = self._run.folder.path.glob(f"*/{_recording.RESULTS}")
+            without = (path for path in results if not path.with_name(_recording.JOURNAL).exists())
+            far = [path.parent.name for path in without if read_results(path).exchanges]
+            # Their journals are on other machines, with which they could go on.
+            some = f"{far[0]} is" if len(far) == 1 else f"{pluralize(len(far), 'conversation')} are"
+            copy = (
+                f"first copy the folders of conversations played on another machine into {self._run.folder.shown()}: "
+                f"{some} without a journal here and would start over"
+            )
+            yield from wrap_text(copy, width, "  ") if far else ()
         if begun.stuck:
             yield "it cannot be resumed:" if not can else "these conversations cannot be resumed:"
         for reason in begun.refusal_reasons():
             yield from wrap_text(f"  {one_line(reason)}", width, "      ")
-
-    def _elsewhere(self) -> str:
-        """Return what to do about conversations whose journals are on other machines; "" if there are none."""
-        folders = [path.parent for path in self._run.folder.path.glob(f"*/{_recording.RESULTS}")]
-        far = [
-            each
-            for each in folders
-            if not (each / _recording.JOURNAL).exists() and read_results(each / _recording.RESULTS).exchanges
-        ]
-        if not far:
-            return ""
-        some = f"{far[0].name} is" if len(far) == 1 else f"{pluralize(len(far), 'conversation')} are"
-        return (
-            f"first copy the folders of conversations played on another machine into {self._run.folder.shown()}: "
-            f"{some} without a journal here and would start over"
-        )
 
 
 def resume_command(run: LtmRun) -> str:
@@ -254,8 +243,3 @@ def resume_command(run: LtmRun) -> str:
     by_path = run.folder.moved or run.config.getoption("ltm_dir") is not None
     terminal = ["-s"] if run.config.getoption("capture") == "no" else []  # a person needs it again
     return shlex.join(["pytest", *terminal, f"--ltm-resume={run.folder.shown() if by_path else run.folder.name}"])
-
-
-def _was_paid(held: ConversationResult) -> bool:
-    """Return whether an agent said that it used anything, or was a person, whose time is dear."""
-    return bool(held.cost_usd or held.input_tokens) or held.agent_spec.partition(":")[0] == "human"

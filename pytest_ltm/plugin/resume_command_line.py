@@ -14,7 +14,6 @@ import pytest
 
 from pytest_ltm._journal.run_file import LATEST, RunFile, find_run, read_run_file, source_revision
 from pytest_ltm._storage.errors import ConfigurationError
-from pytest_ltm._storage.schema import show_value
 from pytest_ltm._storage.secrets import redacted_data
 from pytest_ltm.plugin.options import DEFAULTS
 
@@ -102,16 +101,6 @@ def resume_identity(settings: RunSettings) -> dict[str, Any]:
     """Return what must be equal for a run to be resumed."""
     fields: dict[str, Any] = json.loads(json.dumps({**settings.describe_settings(), "seed": settings.seed.recorded}))
     return {name: redacted_data(value) for name, value in fields.items()}
-
-
-def setting_differences(run: RunFile, settings: RunSettings) -> list[str]:
-    """Return a sentence for each setting that is another one than when the run was started."""
-    now = resume_identity(settings)
-    return [
-        f"{name} was {show_value(run.settings.get(name))} and is {show_value(now.get(name))}."
-        for name in {**run.settings, **now}
-        if run.settings.get(name) != now.get(name)
-    ]
 
 
 def _is_ours(name: str) -> bool:

@@ -7,7 +7,7 @@ import secrets
 import sys
 from collections import Counter
 from contextlib import nullcontext, suppress
-from functools import cache, partial
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import pytest
 from msgspec import structs
 
-from pytest_ltm._calls.event_loop import close_loops, share_in_thread
+from pytest_ltm._calls.event_loop import close_loops
 from pytest_ltm._calls.time_limits import lift
 from pytest_ltm._engine.recording_folder import JOURNAL, TIMINGS
 from pytest_ltm._journal.cost import LEDGER
@@ -34,7 +34,7 @@ from pytest_ltm.plugin.conversation_setup import ConversationInputs, Conversatio
 from pytest_ltm.plugin.costs import RunCosts
 from pytest_ltm.plugin.internals import setup as _internals
 from pytest_ltm.plugin.internals.item_context import CapturedStreams
-from pytest_ltm.plugin.item_body import ItemBody
+from pytest_ltm.plugin.item_body import BodyConditions
 from pytest_ltm.plugin.items import LTM_ITEM, UNWRITTEN, LtmItem, items_by_conversation
 from pytest_ltm.plugin.options import name_option_in_errors
 from pytest_ltm.plugin.planning import plan_for
@@ -158,6 +158,13 @@ _YOUNG_SECONDS = 60.0
 class LtmRun:
     """One pytest session as an LTM run, in this process."""
 
+    gated = False
+    """A gate is on: a score below its threshold fails no item."""
+    disk_is_gone = False
+    """The disk could not be written, here or under a worker, so the session was ended."""
+    ended_by = ""
+    """The signal that ended the session, here or in a worker: SIGTERM or SIGHUP."""
+
     def __init__(
         self, config: pytest.Config, settings: RunSettings, selection: Selection,
         mode: Callable[[ConversationInputs], ConversationMode], withheld: str,
@@ -179,12 +186,6 @@ class LtmRun:
         self.folder = RunFolder(settings.ltm_dir, known or run_id(), self.resumed)
         self.costs = RunCosts(settings, self.sources, self.folder.path, spends=self.plays)
         self.is_worker = bool(worker)
-        self.gated = False
-        """A gate is on: a score below its threshold fails no item."""
-        self.disk_is_gone = False
-        """The disk could not be written, here or under a worker, so the session was ended."""
-        self.ended_by = ""
-        """The signal that ended the session, here or in a worker: SIGTERM or SIGHUP."""
         self.scenario_names: set[str] = set()
         """Of everything collected."""
         self.deselected: Counter[tuple[str, str]] = Counter()
@@ -200,16 +201,21 @@ class LtmRun:
         self._session: pytest.Session | None = None
         self._setup_state: _internals.TreeSetupState | None = None
         self._pool: _internals.Pool = {}
-        self._groups: dict[ConversationName, list[LtmItem]] = {}
+        self.groups: dict[ConversationName, list[LtmItem]] = {}
+        """The items of each conversation, in order."""
         self._playing: PlayedConversation | None = None
         self._results: dict[str, Mapping[str, ScenarioResult]] = {}
         """Of the conversations that this process has begun."""
         self._at_once: ConcurrentRunner | None = None
         """Plays what is not played alone, where several conversations are played at once."""
-        self._to_come: list[ConversationName] = []
-        """Those that have not begun there; a worker knows those that it was handed."""
-        self.most_at_once, self.of_agent = self._limits()
+        self.to_come: list[ConversationName] = []
+        """Those that have not begun there, in their order; a worker knows those that it was handed."""
+        self.most_at_once, self.of_agent = 1, dict[str, int]()
         """How many conversations of an agent may be played at once, by label; 0: it is played alone."""
+        if settings.concurrency != 1 and self.plays:
+            from pytest_ltm.plugin.concurrency import limit_conversations
+
+            self.most_at_once, self.of_agent = limit_conversations(self.sources, settings)
         self._asked_for: tuple[pytest.Item, pytest.Item | None] | None = None
 
     # --- which items
@@ -249,9 +255,9 @@ class LtmRun:
         except pytest.UsageError:
             items.clear()
             raise
-        if dropped := set(items) - set(kept):
-            config.hook.pytest_deselected(items=[item for item in items if item in dropped])
+        _collection.deselect(config, items, set(items) - set(kept))
         items[:] = kept
+        _collection.keep_shard(config, items, self.settings)  # before the rest is selected: all machines share alike
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         """Remember scenarios that were taken away."""
@@ -263,7 +269,7 @@ class LtmRun:
         """Put the items back in order: `--ff`, `--nf` and plugins that shuffle have mixed the conversations."""
         known = [item.stash[LTM_ITEM] for item in session.items]
         session.items[:] = [one.item for one in _collection.in_order(known, self.settings)]
-        self._groups = items_by_conversation(known)
+        self.groups = items_by_conversation(known)
         for item in session.items:
             _internals.never_rerun(item)
 
@@ -308,14 +314,14 @@ class LtmRun:
             try:
                 self._refused = next(filter(None, (check(item.session) for check in self.checks)), "")
             except (DiskFault, OSError) as fault:
-                self._end(fault if isinstance(fault, DiskFault) else disk_fault(self.folder.path, fault))
+                self.end_session(fault if isinstance(fault, DiskFault) else disk_fault(self.folder.path, fault))
                 return True
         several = self._several()
         if several is None:
             self._play_alone(item)
         elif self.of_agent[item.stash[LTM_ITEM].place.agent]:
             several.play_until(lambda: _is_reported(item))
-            if self._stopping:
+            if self.is_stopping:
                 self._stop_asking()
         else:
             several.finish()
@@ -325,16 +331,16 @@ class LtmRun:
     def _play_alone(self, item: pytest.Item) -> None:
         try:
             if LANE not in item.stash:
-                self._playing = self._begin(item.stash[LTM_ITEM].conversation)
+                self._playing = self.begin_conversation(item.stash[LTM_ITEM].conversation)
             if self._playing is not None:
-                self._playing.play(lambda: self._stopping, item.stash[LANE])
-                self._is_over(self._playing)
+                self._playing.play(lambda: self.is_stopping, item.stash[LANE])
+                self.note_over(self._playing)
         except Stopped:
             pass
         except DiskFault as fault:
-            self._end(fault)
+            self.end_session(fault)
         finally:
-            if self._playing is not None and (self._stopping or sys.exc_info()[0] is not None):
+            if self._playing is not None and (self.is_stopping or sys.exc_info()[0] is not None):
                 self._stop(self._playing)
 
     @pytest.hookimpl(trylast=True)
@@ -344,24 +350,11 @@ class LtmRun:
         for playing in self._all_playing:
             if part is not None:
                 playing.note(report.nodeid, *part)
-            if self._stopping:
+            if self.is_stopping:
                 playing.begin_no_more()
-        if self._stopping:
-            self._let_go(self._to_come)
-            self._to_come.clear()
-
-    def _limits(self) -> tuple[int, dict[str, int]]:
-        if self.settings.concurrency == 1 or not self.plays:
-            return 1, {}
-        from pytest_ltm.plugin.concurrency import AUTO, most_at_once
-
-        wanted, jumps = self.settings.concurrency, self.settings.time == "jump"
-        by_label = {label: most_at_once(one, wanted, jumps=jumps) for label, one in self.sources.items()}
-        for label, source in self.sources.items():
-            source.at_once = by_label[label] > 1
-        if any(most > 1 for most in by_label.values()):
-            share_in_thread()
-        return wanted or AUTO, by_label if any(by_label.values()) else {}
+        if self.is_stopping:
+            self._let_go(self.to_come)
+            self.to_come.clear()
 
     def _several(self) -> ConcurrentRunner | None:
         """Return what plays several conversations at once; None where one is played at a time."""
@@ -369,24 +362,15 @@ class LtmRun:
             from pytest_ltm.plugin.concurrency import ConcurrentRunner
 
             if not self.is_worker:
-                self.enqueue_conversations(self._groups)
-                for known in chain.from_iterable(self._groups[name] for name in self._to_come):
+                self.enqueue_conversations(self.groups)
+                for known in chain.from_iterable(self.groups[name] for name in self.to_come):
                     self._setup_state.hold_nodes(known.item)  # fixtures live until nobody needs them any more
-
-            def begin(name: ConversationName) -> PlayedConversation:
-                playing = self._begin(name)  # whose bodies hold what they need from now on
-                self._let_go([name])
-                return playing
-
-            self._at_once = ConcurrentRunner(
-                self._to_come, self.most_at_once, self.of_agent, begin=begin, over=self._is_over,
-                stopping=lambda: self._stopping, broken=self._end,
-            )  # fmt: skip
+            self._at_once = ConcurrentRunner(self)
         return self._at_once
 
     def enqueue_conversations(self, names: Iterable[ConversationName]) -> None:
         """Have these played, too, those of them that need not be played alone; callable in any thread."""
-        self._to_come += [name for name in names if self.of_agent.get(name.agent)]
+        self.to_come += [name for name in names if self.of_agent.get(name.agent)]
         self.look_up()
 
     def look_up(self) -> None:
@@ -394,17 +378,18 @@ class LtmRun:
         if self._at_once is not None:
             self._at_once.look_up()
 
-    def _is_over(self, played: PlayedConversation) -> None:
+    def note_over(self, played: PlayedConversation) -> None:
+        """Tell those who follow that a conversation has ended; one that was cut off has not."""
         name = played.given.items[0].conversation
         if self._at_once is not None:
-            self.progress.remove_conversation(str(name), left=len(self._to_come))
+            self.progress.remove_conversation(str(name), left=len(self.to_come))
         if played.all_are_reported:
             for tell in self.following:
                 tell(name, "over")
 
     def _let_go(self, names: Iterable[ConversationName]) -> None:
         if self._setup_state is not None and not self.is_worker:
-            for known in chain.from_iterable(self._groups[name] for name in names):
+            for known in chain.from_iterable(self.groups[name] for name in names):
                 self._setup_state.let_go(known.item)
 
     @property
@@ -434,7 +419,8 @@ class LtmRun:
         return [name for name in self._results if name not in playing]
 
     @property
-    def _stopping(self) -> bool:
+    def is_stopping(self) -> bool:
+        """Whether pytest is about to stop the session: -x, --maxfail, or a disk that failed."""
         session = self._session
         return session is not None and bool(session.shouldfail or session.shouldstop)
 
@@ -443,7 +429,7 @@ class LtmRun:
         try:
             playing.close("interrupted")
         except DiskFault as fault:
-            self._end(fault)
+            self.end_session(fault)
 
     def _stop_asking(self) -> None:
         self._asked_for = None
@@ -455,29 +441,31 @@ class LtmRun:
         for playing in self._all_playing:
             playing.flush_journal()
 
-    def _end(self, fault: DiskFault) -> None:
+    def end_session(self, fault: DiskFault) -> None:
+        """End the session: the disk has failed, so nothing can be kept any more."""
         self.disk_is_gone = True
         getattr(self.config, "workeroutput", {})["ltm_disk_is_gone"] = True
         if self._session is not None and not self._session.shouldstop:
             self._session.shouldstop = str(fault)
 
-    def _begin(self, name: ConversationName) -> PlayedConversation:
+    def begin_conversation(self, name: ConversationName) -> PlayedConversation:
+        """Open a conversation of the run, and have everybody hear of it."""
         if self._setup_state is None:
             raise pytest.UsageError("pytest-ltm was not loaded when the session started")
         setup_state = self._setup_state
         for tell in self.following:
             tell(name, "begins")
-        given, limit = self._given(self._groups[name]), self.settings.evaluator_timeout
-        make_body = partial(
-            ItemBody, setup_state=setup_state, pool=self._pool, next_up=self._next_up, withheld=self._withheld,
-            limit=limit,
-        )  # fmt: skip
+        given, limit = self._given(self.groups[name]), self.settings.evaluator_timeout
+        conditions = BodyConditions(setup_state, self._pool, self._next_up, self._withheld, limit)
         again = cache(lambda: _collection.repeat_command(self.config, self.settings, given.place))
-        playing = PlayedConversation(given, self._mode(given), make_body, again=again, heard=self._heard)
-        # A rehearsal of 100,000 items comes to nothing that anybody reads, and is not kept.
+        playing = PlayedConversation(given, self._mode(given), conditions, again=again, heard=self._heard)
+        # The same dict that it goes on to fill: `ltm_scheduler` shows results as they come. A rehearsal of 100,000
+        # items comes to nothing that anybody reads, and is not kept.
         self._results[str(name)] = {} if self.rehearses else playing.results
         for observer in self.observing:
             playing.observe(observer(playing))
+        if self.of_agent.get(name.agent):
+            self._let_go([name])  # its bodies hold what they need from now on
         return playing
 
     def _given(self, known: Sequence[LtmItem]) -> ConversationInputs:
@@ -494,7 +482,7 @@ class LtmRun:
 
     def _next_up(self, item: pytest.Item) -> pytest.Item | None:
         """Return the item whose fixtures must stay up although no item in progress needs them."""
-        if self._asked_for is None or self._stopping:
+        if self._asked_for is None or self.is_stopping:
             return None
         asked, following = self._asked_for
         if item is not asked:
@@ -512,7 +500,7 @@ class LtmRun:
         hook = self.config.hook.pytest_ltm_exchange
         if hook.get_hookimpls():  # a call that nobody hears costs as much as the rest of this
             hook(config=self.config, conversation=str(played.given.place.conversation), exchange=exchange)
-        if self._stopping:
+        if self.is_stopping:
             raise Stopped
 
     @pytest.hookimpl(tryfirst=True)
@@ -528,12 +516,12 @@ class LtmRun:
     def expected(self) -> int:
         """Return how many examples the run has, as far as it is known in this process."""
         xdist = getattr(self.config.pluginmanager.get_plugin("ltm-xdist"), "scheduling", None)
-        return len(getattr(xdist, "collection", None) or ()) or sum(map(len, self._groups.values()))
+        return len(getattr(xdist, "collection", None) or ()) or sum(map(len, self.groups.values()))
 
     def conversations(self) -> set[ConversationName]:
         """Return the run's conversations, as far as it is known in this process."""
         xdist = self.config.pluginmanager.get_plugin("ltm-xdist")
-        return getattr(xdist, "conversations", None) or set(self._groups)
+        return getattr(xdist, "conversations", None) or set(self.groups)
 
     def pytest_unconfigure(self) -> None:
         """Let others have the run folder."""

@@ -123,6 +123,7 @@ class RunSettings(Struct, frozen=True):
 
     def spans_too_short(self, name: str) -> list[str]:
         """Return the labels of the spans that are too short for a scenario, as the suite says it."""
+        # Definition files are played at whatever span: what they need is in them.
         if self.suite is None or self.definitions is not None:
             return []
         least = next((entry.least_span or 0 for entry in self.suite.entries if entry.name == name), 0)
@@ -156,6 +157,7 @@ class RunSettings(Struct, frozen=True):
             "count": self.count,
             "judge": redact_secrets(self.judge),
             "time": self.time,
+            # Left out where they are the default: runs that were recorded before there was such a setting stay equal.
             **({"seed_source": self.seed.source} if self.seed.source else {}),
             **({"sessions": self.sessions} if self.sessions else {}),
             **({} if self.reading == RAW else {"reading": to_record(self.reading)}),

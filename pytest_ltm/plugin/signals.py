@@ -7,7 +7,6 @@ time limits start anew. Threads that agents leave do not keep a process that has
 from __future__ import annotations
 
 import atexit
-import contextlib
 import faulthandler
 import math
 import os
@@ -72,8 +71,14 @@ class FrozenGuard:
         os.close(reads)
         self._before = signal.set_wakeup_fd(self._feed, warn_on_full_buffer=False)
         self._over = threading.Event()
+
+        def feed() -> None:
+            with suppress(OSError):  # it is closed
+                while not self._over.wait(1.0):
+                    os.write(self._feed, _ALIVE)
+
         try:
-            threading.Thread(target=self._feed_it, name="ltm-alive", daemon=True).start()
+            threading.Thread(target=feed, name="ltm-alive", daemon=True).start()
         except RuntimeError:  # the system has no room for it
             self.close()
 
@@ -85,11 +90,6 @@ class FrozenGuard:
         signal.set_wakeup_fd(self._before)
         os.close(self._feed)
         self._process.wait(AFTER_SIGNAL)
-
-    def _feed_it(self) -> None:
-        with contextlib.suppress(OSError):  # it is closed
-            while not self._over.wait(1.0):
-                os.write(self._feed, _ALIVE)
 
 
 _NAMES = ("SIGTERM", "SIGHUP")

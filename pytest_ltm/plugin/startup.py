@@ -27,11 +27,10 @@ from pytest_ltm.plugin import gate as _gate_options
 from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin import planning as _time
 from pytest_ltm.plugin.agents import chosen_agents, fix_latest
-from pytest_ltm.plugin.collection import LanguageFilter, Selection, Sharding, check_parameters
+from pytest_ltm.plugin.collection import LanguageFilter, Selection, check_parameters
 from pytest_ltm.plugin.conversation_setup import LiveMode, judge_of_run
 from pytest_ltm.plugin.dataset import SPANS, dataset_of, questions_of
 from pytest_ltm.plugin.gate import Gate
-from pytest_ltm.plugin.live import LiveServer
 from pytest_ltm.plugin.options import (
     chosen_spans,
     name_option_in_errors,
@@ -41,7 +40,7 @@ from pytest_ltm.plugin.options import (
     value_source,
 )
 from pytest_ltm.plugin.prechecks import Canaries, Probe
-from pytest_ltm.plugin.report import Brevity, Report
+from pytest_ltm.plugin.report import Brevity, LiveServer, Report
 from pytest_ltm.plugin.resume import ResumeGuard, Unfinished
 from pytest_ltm.plugin.resume_command_line import recorded_settings, source_of
 from pytest_ltm.plugin.safe_output import Boundary, EarlyBoundary, show_sanitized
@@ -129,8 +128,6 @@ def _register_before(run: LtmRun, manager: pytest.PytestPluginManager) -> None:
     settings = run.settings
     if any(agent.language != ENGLISH.code for agent in settings.agents):
         manager.register(LanguageFilter(settings), "ltm-written")
-    if settings.shard is not None:
-        manager.register(Sharding(settings, settings.shard), "ltm-shard")
     if settings.rescored is not None:
         from pytest_ltm.plugin.rescoring import Rescoring
 

@@ -378,7 +378,7 @@ def rescored_details(rescored: Rescored) -> list[str]:
     """Return a sentence for each verdict that moved or was kept."""
     texts = []
     for move in rescored.moves:
-        place = f"{move.agent}-{move.span_label}-{move.trial} {move.scenario}/{move.example}"
+        place = f"{move.row.conversation} {move.row.id}"
         before, after = (verdict_text(each, f"{each.outcome}, no score") for each in (move.before, move.after))
         amended = " (amended by hand: the amendment counts)" if move.amended else ""
         texts.append(one_line(f"{place}: {before} -> {after}{amended}: {move.why}"))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm.plugin.options import _PLAIN, ADVANCED, DATA_SETS, GROUPS, OPTIONS
+from pytest_ltm.plugin.options import ADVANCED, DATA_SETS, GROUPS, OPTIONS, PLAIN
 
 if TYPE_CHECKING:
     from conftest import Project
@@ -49,8 +49,7 @@ def test_the_help_shows_the_options_in_groups(rivers: Project) -> None:
     begins = [shown.index(f"\nlong-term memory (pytest-ltm), {name}:\n") for name in GROUPS]
     assert begins == sorted(begins)
     groups = dict(zip(GROUPS, map(slice, begins, [*begins[1:], None]), strict=True))
-    assert all(f"\n  {option.flag}" in shown[groups[option.group]] for option in OPTIONS)
-    assert all(f"\n  {flag}" in shown[groups[row["group"]]] for flag, row in _PLAIN.items())
+    assert all(f"\n  {option.flag}" in shown[groups[option.group]] for option in (*OPTIONS, *PLAIN))
     assert "--ltm-rivers-count=N" in shown[groups[DATA_SETS]]
     assert "--ltm-scoring=RULES" in shown[groups[ADVANCED]]
 

@@ -143,7 +143,7 @@ def test_faults_are_counted_until_a_reply_comes() -> None:
     for _ in range(4):
         with suppress(AgentFault):
             line.channel.ask("a/0", "say", "hello")
-        faults.append(line.channel.faults)
+        faults.append(line.channel.record.faults_in_a_row)
     assert faults == [1, 2, 0, 1]
 
 
@@ -152,7 +152,7 @@ def test_an_empty_reply_is_a_reply() -> None:
     for _ in range(3):
         line.channel.ask("a/0", "say", "hello")
     assert [exchange.reply for exchange in line.channel.transcript] == ["", "x", ""]
-    assert line.channel.faults == 0
+    assert line.channel.record.faults_in_a_row == 0
 
 
 def test_what_a_reply_cost_is_added_up_and_written_down() -> None:
@@ -191,10 +191,10 @@ def test_filler_that_nobody_will_have_is_a_fault() -> None:
     line = Line(Agent(RuntimeError("full")))
     with pytest.raises(AgentFault, match="full"):
         line.channel.tell(FILLER)
-    assert line.channel.faults == 1
+    assert line.channel.record.faults_in_a_row == 1
     assert [event["event"] for event in line.events] == ["fault"]
     line.channel.tell(FILLER)
-    assert line.channel.faults == 0
+    assert line.channel.record.faults_in_a_row == 0
 
 
 def test_the_agent_is_told_the_time_before_every_message() -> None:
@@ -216,11 +216,11 @@ def test_the_capabilities_of_the_agent_are_those_of_the_channel() -> None:
         def reply(self, _: str) -> str:
             return "ok"
 
-    assert Line().channel.can_tell
+    assert "AcceptsHistory" in Line().channel.capabilities
     assert "TimeAware" in Line().channel.capabilities
-    assert not Line(Narrow()).channel.can_tell
-    assert Line(Narrow()).channel.max_message_tokens == 99
-    assert Line().channel.max_message_tokens == 4096
+    assert "AcceptsHistory" not in Line(Narrow()).channel.capabilities
+    assert Line(Narrow()).channel.port.max_message_tokens == 99
+    assert Line().channel.port.max_message_tokens == 4096
 
 
 def test_who_listens_hears_each_exchange_once_it_is_in_the_transcript() -> None:

@@ -61,7 +61,7 @@ def test_what_is_complete_or_just_fits_is_not_touched(tmp_path: Path) -> None:
     recording = read_recording(path)
     assert recording is not None
     assert recording.complete
-    assert (recording.exchanges, recording.last_number, recording.heard) == (1, 0, True)
+    assert (recording.exchanges, recording.record.transcript.remembered[-1].number, recording.heard) == (1, 0, True)
     cut_back(tmp_path, recording)
     assert not (tmp_path / "timings.jsonl").exists()
 

@@ -153,6 +153,7 @@ class ReportedItem:
     def put_in(self) -> int:
         """Report this item, whichever xdist asked for."""
         if self.index is None:
+            # Looked up once: with thousands of items each search would take as long as a report.
             self.index = self._item.session.items.index(self._item)
         asked: int = self._worker.item_index
         self._worker.item_index = self.index
@@ -195,6 +196,7 @@ class Logs:
         """Keep what the item has added, removed and set; log as before."""
         root, (level, others, mine) = logging.root, outside
         if root.handlers != mine:
+            # A test may add or remove handlers of its own, which must be there again when it goes on.
             self._added = [one for one in root.handlers if one not in others]
             self._removed = [one for one in others if one not in root.handlers]
         root.handlers[:] = others
@@ -206,11 +208,6 @@ class Logs:
         if self._level is not None:
             return self._level
         return min(outside, self.handler.level) if self.handler is not None and self.handler.level else outside
-
-    def restore_records(self) -> None:
-        """Give caplog's users in teardown the records of the body: pytest cleared them for the replayed call."""
-        if self.handler is not None:
-            self._item.stash[caplog_records_key]["call"][:] = self.handler.records
 
 
 def _set_level(root: logging.Logger, level: int) -> None:
@@ -342,23 +339,20 @@ class RunningLoop:
 
     def put_in(self) -> asyncio.AbstractEventLoop | None:
         """Run in this item's loop, if it is in any."""
-        module = _asyncio()
-        if module is None:
-            return None
-        outside: asyncio.AbstractEventLoop | None = module._get_running_loop()
-        module._set_running_loop(self._mine)
-        return outside
+        return _swap_running_loop(self._mine)
 
     def take_out(self, outside: asyncio.AbstractEventLoop | None) -> None:
         """Run in whichever loop was running."""
-        module = _asyncio()
-        if module is not None:
-            self._mine = module._get_running_loop()
-            module._set_running_loop(outside)
+        self._mine = _swap_running_loop(outside)
 
 
-def _asyncio() -> Any:
-    return sys.modules.get("asyncio")  # until somebody has imported it no loop runs
+def _swap_running_loop(loop: asyncio.AbstractEventLoop | None) -> asyncio.AbstractEventLoop | None:
+    module: Any = sys.modules.get("asyncio")  # until somebody has imported it no loop runs
+    if module is None:
+        return None
+    before: asyncio.AbstractEventLoop | None = module._get_running_loop()
+    module._set_running_loop(loop)
+    return before
 
 
 # --- Warnings: filters and records of an item's own.
@@ -381,6 +375,7 @@ class Warnings:
         self._inside: WarningState = (list(filters), *rest)
         if config.pluginmanager.has_plugin("warnings"):
             ihook = config.hook if item is None else item.ihook
+            # pytest's own, so that marks, options and -W mean what they mean elsewhere.
             recording = catch_warnings_for_item(config=config, ihook=ihook, when="runtest", item=item)
             with self.active():
                 recording.__enter__()
@@ -442,7 +437,9 @@ class ItemContext:
         own = own_thread()
         self._pinned = None if own is None else Pinned(own)
         self._output = None if capture is None or self._fixture is None else CapturedStreams(capture, self._fixture)
+        # Warnings are first in and last out: what the others warn of meanwhile is still this item's.
         self._claimed = _those_of(self.warnings, CurrentTest(item), self._reported, self._logs, self._output)
+        # The loop is none of the claims: an agent's reply is awaited in a loop of its own.
         self._active = (self.spent, *self._claimed, RunningLoop())
 
     def begin_call(self) -> None:
@@ -486,8 +483,8 @@ class ItemContext:
 
     def restore_log_records(self) -> None:
         """Give caplog's users in teardown the records of the body: pytest cleared them for the replayed call."""
-        if self._logs is not None:
-            self._logs.restore_records()
+        if self._logs is not None and self._logs.handler is not None:
+            self._item.stash[caplog_records_key]["call"][:] = self._logs.handler.records
 
 
 def _those_of(*swaps: Swap | None) -> tuple[Swap, ...]:

@@ -178,7 +178,8 @@ def as_users_see_it(error: BaseException) -> BaseException:
     """Return the error without our frames; one that no user's code led to as just its sentence."""
     for link in _exception_chain(error):
         link.__traceback__ = _users_frames(link.__traceback__)
-    if isinstance(error, Exception) and error.__traceback__ is None and not _tells_more(error.__cause__):
+    shown = error.__traceback__ or (error.__cause__ and error.__cause__.__traceback__)
+    if isinstance(error, Exception) and shown is None:
         return pytest.fail.Exception(f"{type(error).__name__}: {text_of(error)}", pytrace=False)
     return error
 
@@ -204,10 +205,6 @@ def _exception_chain(error: BaseException) -> list[BaseException]:
         chain.append(link)
         link = link.__cause__ or link.__context__
     return chain
-
-
-def _tells_more(cause: BaseException | None) -> bool:
-    return cause is not None and cause.__traceback__ is not None
 
 
 def _users_frames(traceback: types.TracebackType | None) -> types.TracebackType | None:

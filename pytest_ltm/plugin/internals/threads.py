@@ -73,7 +73,9 @@ def route_agent_output() -> Iterator[None]:
         if speaking is None:
             warn(message, category, stacklevel + 1, source, **more)
             return
-        frame = _frame_at(stacklevel)
+        frame: Any = sys._getframe(1)
+        for _ in range(stacklevel - 1):
+            frame = frame.f_back or frame
         kind = type(message) if isinstance(message, Warning) else category or UserWarning
         where = frame.f_code.co_filename, frame.f_lineno, frame.f_globals.get("__name__", "<unknown>")
         speaking.add(partial(warnings.warn_explicit, message, kind, *where, source=source))
@@ -107,10 +109,3 @@ def _is_wanted(logger: logging.Logger, level: int, roots: int) -> bool:
             return level >= one.level
         one = one.parent
     return level >= roots
-
-
-def _frame_at(stacklevel: int) -> Any:
-    frame: Any = sys._getframe(2)
-    for _ in range(stacklevel - 1):
-        frame = frame.f_back or frame
-    return frame

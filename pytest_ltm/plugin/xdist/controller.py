@@ -5,26 +5,24 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._engine.recording_folder import JOURNAL, RESULTS, cannot_go_on, read_recording
+from pytest_ltm._engine.recording_folder import JOURNAL, RESULTS
 from pytest_ltm._engine.scoring import usage_totals
 from pytest_ltm._journal import events
 from pytest_ltm._journal import result as _result
 from pytest_ltm._journal.cost import Bill, Tariff
 from pytest_ltm._journal.fold import ConversationRecord
-from pytest_ltm._journal.result import (
-    ScenarioResult,
-)
 from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.sanitize import for_file
 from pytest_ltm._storage.schema import from_record
 from pytest_ltm.judges._model_calls import ModelUse
-from pytest_ltm.plugin.conversation_setup import checkpoints_of
+from pytest_ltm.plugin.conversation_setup import read_resumable
 from pytest_ltm.plugin.state import mark_unreached, not_reached
 from pytest_ltm.plugin.xdist import wire as _wire
 from pytest_ltm.plugin.xdist.scheduling import ConversationScheduling, WorkUnit
@@ -56,8 +54,18 @@ class JournalSnapshot:
 
     @property
     def is_answered(self) -> bool:
-        """Whether the last message has a reply."""
-        return self.record.last not in self.record.unanswered
+        """Whether the last message has a reply, or needed none: what is told is not among the messages."""
+        last, record = self.record.last, self.record
+        return last not in record.messages or last in record.replies
+
+    @property
+    def where_stopped(self) -> str:
+        """Where in the conversation that was, for a sentence about who died."""
+        record = self.record
+        if record.last is None:
+            return f"where {record.speaking} began" if record.speaking else "before anything was said"
+        who = f" of {record.speaking}" if record.speaking else ", which belongs to no example"
+        return f"{'after' if self.is_answered else 'at'} message #{record.last}{who}"
 
     @property
     def totals(self) -> dict[str, Any]:
@@ -115,9 +123,6 @@ def reports_of(brief: Brief, row: _result.ScenarioResult) -> Iterator[pytest.Tes
     yield report("teardown", "passed", None)
 
 
-JOURNAL_ON_OTHER_MACHINE = "its journal is on the other machine, where the worker was"
-
-
 class Tries:
     """Counts how often a conversation has been tried at the same point; getting further starts the count again."""
 
@@ -162,11 +167,18 @@ class Recovery:
         `here`: the worker wrote into this machine's run folder.
         """
         finished = sum(map(self._ledger.is_finished, unit.items))
-        folder = self._folder(unit)
+        run = self._run.folder.path
+        names = dict.fromkeys(brief.folder for brief in self._ledger.briefs(unit))
+        begun = [run / name for name in names if name in self._far or (run / name / JOURNAL).exists()]
+        unfinished = [folder for folder in begun if not _is_complete(folder)]
+        # What was being played: of several folders, as isolated variants have, the last that has no results yet.
+        folder = (unfinished or begun or [run / next(iter(names))])[-1]
         last = self._scene(folder)
         tries = self._tries.note(unit.name, finished + len(last.record.transcript))
-        death = f"worker {worker} died {_where_stopped(last)}"
-        reason = self._cannot_go_on(folder) if here else JOURNAL_ON_OTHER_MACHINE
+        death = f"worker {worker} died {last.where_stopped}"
+        reason = "" if here else "its journal is on the other machine, where the worker was"
+        if here and self._run.settings.rescored is None:  # else no agent is asked: it is told again from the record
+            _, reason = read_resumable(folder)
         deaths = self._deaths[unit.name] = self._deaths.get(unit.name, 0) + 1
         if not reason and tries < self._run.settings.worker_tries:
             self._say(f"{unit.name}: {death}; the conversation continues where it stopped")
@@ -188,18 +200,21 @@ class Recovery:
         says `why`, the others refer to the death. Returns whether the conversation's results tell of it; those of one
         that was complete stay as they are.
         """
-        rows = self._ledger.rows(unit.name)
-        briefs = self._ledger.briefs(unit)
-        open_ones = [brief for brief in briefs if brief.nodeid not in rows]
-        blamed = self._blamed(open_ones, speaking) if death else ""
+        rows, briefs, run = self._ledger.rows(unit.name), self._ledger.briefs(unit), self._run.folder.path
+        # Each journal is read once: the examples of one conversation may be hundreds.
+        scenes = {name: self._scene(run / name) for name in dict.fromkeys(brief.folder for brief in briefs)}
+        open_ones = [brief for brief in briefs if brief.nodeid not in rows] if death else []
+        spoke = (one for one in open_ones if one.key == speaking)
+        begun = (one for one in open_ones if scenes[one.folder].spent_by(one.key)["tokens"])
+        blamed = next((one.nodeid for one in chain(spoke, begun, open_ones)), "")
         others = f"{death}, and the conversation is given up" if blamed else why
         folders: dict[str, list[_result.ScenarioResult]] = {}
         for brief in briefs:
             if brief.nodeid in rows:
-                row = from_record(ScenarioResult, json.loads(rows[brief.nodeid]), "scenario")
+                row = from_record(_result.ScenarioResult, json.loads(rows[brief.nodeid]), "scenario")
             else:
                 is_it = brief.nodeid == blamed
-                row = self._unplayed(brief, why if is_it else others, blamed=is_it)
+                row = self._unplayed(brief, scenes[brief.folder], why if is_it else others, blamed=is_it)
             folders.setdefault(brief.folder, []).append(row)
             if not self._ledger.is_finished(brief.nodeid):
                 hook, location = self._run.config.hook, brief.location
@@ -207,25 +222,9 @@ class Recovery:
                 for report in reports_of(brief, row):
                     hook.pytest_runtest_logreport(report=report)
                 hook.pytest_runtest_logfinish(nodeid=brief.nodeid, location=location)
-        run = self._run.folder.path
-        written = [self._write(run / name, results, death or why) for name, results in folders.items()]
+        written = [self._write(run / name, results, scenes[name], death or why) for name, results in folders.items()]
         self._ledger.over(unit.name)
         return any(written)
-
-    def _blamed(self, open_ones: Sequence[Brief], speaking: str) -> str:
-        """Return the node id of the example that answers for a death; "" if all have ended."""
-        run = self._run.folder.path
-        begun = [one for one in open_ones if self._scene(run / one.folder).spent_by(one.key)["tokens"]]
-        ranked = [*(one for one in open_ones if one.key == speaking), *begun, *open_ones]
-        return ranked[0].nodeid if ranked else ""
-
-    def _folder(self, unit: WorkUnit) -> Path:
-        """Return the folder of the conversation that was being played: the last that was begun and has no results."""
-        run = self._run.folder.path
-        names = dict.fromkeys(brief.folder for brief in self._ledger.briefs(unit))
-        begun = [run / name for name in names if name in self._far or (run / name / JOURNAL).exists()]
-        unfinished = [folder for folder in begun if not _is_complete(folder)]
-        return (unfinished or begun or [run / next(iter(names))])[-1]
 
     def _scene(self, folder: Path) -> JournalSnapshot:
         if folder.name in self._far:
@@ -235,18 +234,8 @@ class Recovery:
     def _tariff(self, folder: str) -> Tariff:
         return self._run.costs.tariff_of(_name_of(folder).agent)
 
-    def _cannot_go_on(self, folder: Path) -> str:
-        if self._run.settings.rescored is not None:  # no agent is asked: it is told again from the record
-            return ""
-        try:
-            recording = read_recording(folder / JOURNAL)
-            return "" if recording is None else cannot_go_on(recording, checkpoints_of(folder))
-        except LtmError as error:
-            return str(error)
-
-    def _unplayed(self, brief: Brief, why: str, *, blamed: bool) -> _result.ScenarioResult:
+    def _unplayed(self, brief: Brief, last: JournalSnapshot, why: str, *, blamed: bool) -> _result.ScenarioResult:
         name = _name_of(brief.folder)
-        last = self._scene(self._run.folder.path / brief.folder)
         return _result.ScenarioResult(
             scenario=brief.scenario, example=brief.example, agent=name.agent, span_label=name.span, trial=name.trial,
             span=self._run.settings.spans[name.span], nodeid=brief.nodeid, score=None, reason=why,
@@ -254,12 +243,12 @@ class Recovery:
             threshold=brief.threshold, pass_k=brief.pass_k, skills=brief.skills, **last.spent_by(brief.key),
         )  # fmt: skip
 
-    def _write(self, folder: Path, rows: Sequence[_result.ScenarioResult], why: str) -> bool:
+    def _write(self, folder: Path, rows: Sequence[_result.ScenarioResult], last: JournalSnapshot, why: str) -> bool:
         """Write the results of an incomplete conversation; return whether they were written."""
         if _is_complete(folder):
             return False
         folder.mkdir(parents=True, exist_ok=True)
-        first, last = rows[0], self._scene(folder)
+        first = rows[0]
         spec = next(choice.spec for choice in self._run.settings.agents if choice.label == first.agent)
         header = last.record.header
         result = _result.ConversationResult(
@@ -290,15 +279,6 @@ def _is_complete(folder: Path) -> bool:
         return _result.read_results(folder / RESULTS).ended == "complete"
     except (LtmError, OSError):
         return False
-
-
-def _where_stopped(last: JournalSnapshot) -> str:
-    record = last.record
-    if record.last is None:
-        return f"where {record.speaking} began" if record.speaking else "before anything was said"
-    what = f"message #{record.last}"
-    who = f" of {record.speaking}" if record.speaking else ", which belongs to no example"
-    return f"after {what}{who}" if last.is_answered else f"at {what}{who}"
 
 
 # How often a worker that dies before its first message is started again.

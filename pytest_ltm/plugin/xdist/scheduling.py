@@ -125,6 +125,7 @@ class ConversationScheduling:
         """Everybody has collected, or a further worker has: hand out conversations."""
         if self.collection is None:
             self.collection = list(next(iter(self._indices.values())))
+            # The longest first: a long one that begins last would keep all other workers waiting.
             result = work_units(self.collection, self._dispatcher.unit_of, self._dispatcher.expected)
             playable = [unit for unit in result if any(self._dispatcher.may_play(node, unit) for node in self.nodes)]
             self._stranded = [unit for unit in result if unit not in playable]

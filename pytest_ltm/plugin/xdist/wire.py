@@ -173,20 +173,18 @@ class ReportLedger:
 
     def briefs(self, unit: WorkUnit) -> tuple[Brief, ...]:
         """Return the briefs of a unit's items, made up from the node ids where no worker has begun it."""
-        return self._briefs.get(unit.name) or tuple(_made_up(unit.name, nodeid) for nodeid in unit.items)
+        made_up = []
+        for nodeid in () if unit.name in self._briefs else unit.items:  # `file::test_name[agent-span-trial-example...]`
+            path, _, rest = nodeid.partition("::")
+            name = node_label(rest.partition("[")[0].rpartition("::")[2].removeprefix("test_"))
+            example, _, variant = _node_id_labels(nodeid).removeprefix(f"{unit.name}-").partition("-")
+            scenario, folder = f"{name}.{node_label(variant)}" if variant else name, conversation_of(nodeid).folder
+            made_up.append(Brief(nodeid, folder, scenario, example, 1.0, None, (), (path, 0, rest)))
+        return self._briefs.get(unit.name) or tuple(made_up)
 
     def rows(self, unit: str) -> dict[str, str]:
         """Return the results of a unit's examples that are known, as JSON, by node id."""
         return dict(self._rows.get(unit, {}))
-
-
-def _made_up(unit: str, nodeid: str) -> Brief:
-    """Return what the node id alone says of an item: `file::test_name[agent-span-trial-example...]`."""
-    path, _, rest = nodeid.partition("::")
-    name = node_label(rest.partition("[")[0].rpartition("::")[2].removeprefix("test_"))
-    example, _, variant = _node_id_labels(nodeid).removeprefix(f"{unit}-").partition("-")
-    scenario = f"{name}.{node_label(variant)}" if variant else name
-    return Brief(nodeid, conversation_of(nodeid).folder, scenario, example, 1.0, None, (), (path, 0, rest))
 
 
 def conversation_of(nodeid: str) -> ConversationName:

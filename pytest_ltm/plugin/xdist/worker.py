@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
@@ -44,10 +45,8 @@ class Worker:
         self._session: pytest.Session | None = None
         self._again: deque[bool] = deque()
         """By item that xdist will ask for: it has been run, and only keeps xdist from waiting with the one before."""
-        self._units: dict[str, list[pytest.Item]] = {}
-        """Those that were handed to this worker and are not over."""
-        self._open: dict[str, set[ConversationName]] = {}
-        """Their conversations that are not over."""
+        self._open: dict[str, dict[ConversationName, None]] = {}
+        """By unit that was handed to this worker its conversations that are not over, in order."""
         self._filter = Filter()
         self._items: dict[str, pytest.Item] = {}
         self._here = (run.folder.path / RUN_FILE).is_file()
@@ -121,9 +120,8 @@ class Worker:
     def _play(self, unit: str, indices: list[int], reported: dict[str, list[int]]) -> None:
         assert self._session is not None
         self._filter.leave_out(reported)
-        items = self._units[unit] = [self._session.items[index] for index in indices]
-        names = dict.fromkeys(item.stash[LTM_ITEM].conversation for item in items)
-        self._open[unit] = set(names)
+        items = (self._session.items[index] for index in indices)
+        names = self._open[unit] = dict.fromkeys(item.stash[LTM_ITEM].conversation for item in items)
         self._again.extend([*(False for _ in indices), True])
         self._run.enqueue_conversations(names)
         # xdist runs an item only when it knows the next: the last one is named twice, and the second time ignored.
@@ -148,14 +146,22 @@ class Worker:
     def _follow(self, name: ConversationName, what: Literal["begins", "over"]) -> None:
         unit = str(name)
         if what == "over":
-            self._open[unit].discard(name)
+            self._open[unit].pop(name, None)
             if not self._open[unit]:
                 self._send_results(unit)
-                del self._units[unit], self._open[unit]
+                del self._open[unit]
                 self._tell("over", unit=unit)
         elif unit not in self._unsent:
             # Told before it is played, so that it can be accounted for whatever happens to this process.
-            briefs = [_item_brief(item) for item in self._units[unit]]
+            briefs = []
+            for known in chain.from_iterable(map(self._run.groups.__getitem__, self._open[unit])):
+                marks, folder, (path, line, title) = known.marks, known.conversation.folder, known.item.location
+                briefs.append(
+                    Brief(
+                        known.item.nodeid, folder, known.scenario, known.place.example, marks.threshold, marks.pass_k,
+                        marks.skill_letters, (path, line or 0, title),
+                    )
+                )  # fmt: skip
             self._unsent[unit] = [] if self._here else list(dict.fromkeys(brief.folder for brief in briefs))
             self._tell("begun", unit=unit, briefs=[list(brief) for brief in briefs])
 
@@ -185,12 +191,3 @@ class Worker:
 
     def _tell(self, kind: str, **values: Any) -> None:
         self._send(_wire.EVENT, kind=kind, **values)
-
-
-def _item_brief(item: pytest.Item) -> Brief:
-    known, (path, line, name) = item.stash[LTM_ITEM], item.location
-    marks = known.marks
-    return Brief(
-        item.nodeid, known.conversation.folder, known.scenario, known.place.example, marks.threshold, marks.pass_k,
-        marks.skill_letters, (path, line or 0, name),
-    )  # fmt: skip
