@@ -20,12 +20,9 @@ import sys
 import tempfile
 import time
 import venv
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PROJECT = Path(__file__).resolve().parent.parent
 DAY = 86_400

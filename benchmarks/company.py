@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import argparse
 import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
 from pytest_ltm._lab.study import play_rows
 from pytest_ltm._model.suite import SUFFIX, scenarios_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 SUITES = ("extended", "hygiene", "reasoning", "learning", "needle")
 """All scenarios stand in these."""

@@ -8,16 +8,14 @@ import subprocess
 import sys
 import tempfile
 import urllib.request
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from benchmarks.runs import check_ended, pytest_run
 from benchmarks.workers import AGENT, peaks_until_ended
 from pytest_ltm._storage.clock import stopwatch_seconds
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 WORKERS = 16
 ISOLATED = 2_000

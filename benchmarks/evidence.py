@@ -8,18 +8,14 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING
 
 from pytest_ltm._lab.study import play_rows
 from pytest_ltm._model.plan import QUESTIONS
 from pytest_ltm._storage.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
 
 _WHOLE = "window: 400k, recent: 0, reading: {k: 50, budget: 390k}"
 """Fifty memories, as the published metrics widen k until so many sessions are seen; a window that holds them."""

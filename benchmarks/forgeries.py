@@ -12,16 +12,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_ltm._results.run_loading import read_run
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm.reporting.verification import find_discrepancies
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
 
 _YES_JUDGE = """
 def judge(question):

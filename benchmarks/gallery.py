@@ -7,13 +7,11 @@ import html
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from benchmarks.runs import check_ended
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class Shown(NamedTuple):

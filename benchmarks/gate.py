@@ -7,24 +7,18 @@ error. Everything is seeded: the same size prints the same tables.
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from math import fsum, sqrt
 from statistics import fmean
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from benchmarks import unequal_shapes as shapes
 from benchmarks.worlds import HARD, TROUBLED, WORLDS, Drop, World, moody, pairs, remembered
 from pytest_ltm._results.statistics.comparison import Comparison, chance_here, compare_runs, compare_scenarios
-from pytest_ltm._results.statistics.counts import cohen_kappa, wilson_interval
-from pytest_ltm._results.statistics.pairs import ScoredRow
+from pytest_ltm._results.statistics.counts import Interval, cohen_kappa, wilson_interval
+from pytest_ltm._results.statistics.pairs import Pair, ScoredRow
 from pytest_ltm._results.statistics.spans_reached import effective_span, pass_rate
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from pytest_ltm._results.statistics.counts import Interval
-    from pytest_ltm._results.statistics.pairs import Pair
-
 
 ALPHA = 0.05
 LOST = 0.2

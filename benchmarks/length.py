@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
 from math import log
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING
 
 from benchmarks.runs import converse, measured_run, pytest_run, tiktoken_pass
 from pytest_ltm._journal import events
 from pytest_ltm._journal.result import read_results
 from pytest_ltm._storage.clock import stopwatch_seconds
 from pytest_ltm._storage.disk import Appender
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 SHORT = 2_000
 """The span of the run that shows what any run costs: starting pytest, loading plugins and ranks."""

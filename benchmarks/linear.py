@@ -7,16 +7,14 @@ reads a text made of one piece, short and long; the better of several measuremen
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Iterator, Sequence
 from time import process_time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from pytest_ltm import evaluators
 from pytest_ltm._language import normalize, speech
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm.datasets.logs.redaction import Redactor
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 PIECES = (
     "<", "<think>", "</think>", "[THINK]", "[/THINK]", "<mull>one two three four five</mull>", "</mull>",

@@ -6,14 +6,12 @@ import json
 import os
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_ltm._storage.clock import stopwatch_seconds
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _PAIRS = 20
 """Of a batch."""

@@ -5,22 +5,18 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
+from pytest_ltm._journal.result import ScenarioResult
 from pytest_ltm._lab.study import play_rows
 from pytest_ltm._results.statistics.counts import t_quantile
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from pytest_ltm._journal.result import ScenarioResult
-
 
 WRITTEN = Path(__file__).with_name("hypotheses.yml")
 LEVEL = 0.95

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta, timezone
 from random import Random
 from statistics import fmean, median
 from time import process_time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pytest_ltm._model.filler import FillerExchange
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.agents.memory.parameters import PRESETS
 from pytest_ltm.agents.reader.memory_policies import ENCODING
 from pytest_ltm.fillers._spec import filler_from_spec
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from pytest_ltm._model.filler import FillerExchange
-
 
 _EXCHANGE = 250
 """Tokens of an exchange, about."""

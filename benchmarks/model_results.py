@@ -8,17 +8,15 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 from msgspec import Struct, convert
 
 from pytest_ltm._results.text import NOTHING, exact_dollars
 from pytest_ltm._storage.errors import LtmError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 RECORDED = Path(__file__).with_name("recorded")
 PAGE = Path(__file__).parents[1] / "docs" / "model-results.md"

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
 from math import log2
 from pathlib import Path
 from statistics import median
 from time import perf_counter, process_time
-from typing import TYPE_CHECKING
 
 from benchmarks.runs import Cost, Ready, agent_in, pytest_run
+from pytest_ltm._model.handle import Ltm
 from pytest_ltm._results.text import pluralize
+from pytest_ltm.agents._adapt import AgentSource
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.agents._subprocess_agent import Processes
 from pytest_ltm.testing import run_conversation
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pytest_ltm._model.handle import Ltm
-    from pytest_ltm.agents._adapt import AgentSource
-
 
 STEPS = 50
 """Messages of each; after each one it waits, so that all others speak in between."""

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import inspect
 import os
+import resource
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from time import process_time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from pytest_ltm._journal import events
 from pytest_ltm._model.tokens import load_encoding
 from pytest_ltm._storage.clock import stopwatch_seconds
 from pytest_ltm._storage.errors import LtmError
-
-if TYPE_CHECKING:
-    import resource
-    from collections.abc import Sequence
 
 
 class Ready:

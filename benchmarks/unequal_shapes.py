@@ -8,21 +8,16 @@ level / (chance of no crash) of the runs.
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 from math import sqrt
 from statistics import fmean, variance
-from typing import TYPE_CHECKING
 
 from benchmarks.worlds import CRASHES, Drop, World, pairs
 from pytest_ltm._results.statistics.comparison import COLLAPSES, compare_runs
+from pytest_ltm._results.statistics.pairs import Pair
 from pytest_ltm._results.statistics.totals import group_by
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from pytest_ltm._results.statistics.pairs import Pair
-
 
 ALPHA, TRIALS, DRAWS = 0.05, (3, 5, 10), 300
 TESTS = ("the gate's test", "the same, of what was seen alone", "studentised permutation of conversations")

@@ -5,16 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from benchmarks.runs import check_ended, children, pytest_run
 from pytest_ltm._storage.clock import sleep_interruptibly, stopwatch_seconds
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 AGENTS = 4
 AGENT = '''

@@ -7,17 +7,13 @@ credit, some, or all.
 
 from __future__ import annotations
 
+import random
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from math import erf, sqrt
-from typing import TYPE_CHECKING
 
 from pytest_ltm._results.statistics.pairs import Pair, ScoredRow
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Iterator
-
 
 EXAMPLES = 3
 _STEPS = 4_000

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_ltm._calls.retry import Retries
 from pytest_ltm._engine.factory import ConversationFactory
@@ -14,9 +15,12 @@ from pytest_ltm._engine.lane import Ending, GreenBody, Lane
 from pytest_ltm._journal.events import Journal
 from pytest_ltm._journal.timings import Timings
 from pytest_ltm._model.filler import Filler, FillerExchange, PastExchange
+from pytest_ltm._model.handle import Ltm
 from pytest_ltm._model.judge import FakeJudge
 from pytest_ltm._model.plan import Plan, PlannedExample, user_seed
+from pytest_ltm._model.scenario import Definition
 from pytest_ltm._model.tokens import token_counter
+from pytest_ltm._model.transcript import Transcript
 from pytest_ltm._storage.clock import SimulatedClock
 from pytest_ltm._storage.errors import UserError
 from pytest_ltm.agents._adapt import agent_source
@@ -24,13 +28,6 @@ from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._capabilities import is_prompted
 from pytest_ltm.judges._model_calls import BudgetedCaller, ModelCaller
 from pytest_ltm.users._user_connection import USER_MODEL_NAME, UserConnection, find_user_model
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from pytest_ltm._model.handle import Ltm
-    from pytest_ltm._model.scenario import Definition
-    from pytest_ltm._model.transcript import Transcript
 
 __all__ = ["CountingFiller", "FakeJudge", "Played", "ScriptedAgent", "run_conversation", "run_scenario"]
 

@@ -12,18 +12,13 @@ import stat
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-from selection import Selection
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from chat_server import ChatServer
-    from selection import Rules
+from chat_server import ChatServer
+from selection import Rules, Selection
 
 # Where these are set pytest prints whole summary lines; what the runs inside the tests print must not depend on it.
 for name in ("CI", "BUILD_NUMBER", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from benchmarks.faults import hostile_agents, runs
 from benchmarks.faults.cases import Case, Outcome, Setting, one
+from benchmarks.killed import Run
 from pytest_ltm._results.gate.verdict import UNMEASURABLE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from benchmarks.killed import Run
 
 HOSTILE = Path(hostile_agents.__file__)
 TAME = {"LTM_FAULTS_TAME": "1"}

@@ -8,15 +8,12 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 from benchmarks.faults import runs
 from benchmarks.faults.agents import HOSTILE
 from benchmarks.faults.cases import Case, Outcome, Setting, one
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 TALK = """
 import logging

@@ -6,20 +6,17 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from itertools import count
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from benchmarks import killed
 from benchmarks.faults import runs
 from benchmarks.faults.cases import Case, Outcome, Setting, one
 from pytest_ltm._storage.clock import sleep_interruptibly, stopwatch_seconds
-
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 def kills(setting: Setting) -> Iterator[Case]:

@@ -15,8 +15,10 @@ import pkgutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING
+from pathlib import Path
+from typing import IO
 
 import pytest
 from _pytest.config import default_plugins
@@ -26,10 +28,6 @@ from benchmarks.faults import processes, runs
 from pytest_ltm._cli import PROGRAM
 from pytest_ltm._cli import main as main_of_ltm
 from pytest_ltm._model.tokens import load_encoding
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
 SECONDS = 60
 """After which a run is killed."""

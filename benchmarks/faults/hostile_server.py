@@ -9,13 +9,11 @@ import socketserver
 import struct
 import threading
 import zlib
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from pytest_ltm._model.tokens import load_encoding
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 AWAY = "/away"
 """The path of what came through a redirect."""

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import shutil
 import socket
 import subprocess
 import sys
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from benchmarks.faults import runs
 from benchmarks.faults.cases import Case, Outcome, Setting, one
 from benchmarks.faults.forked import forks
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Callable, Iterator, Sequence
-
-    from benchmarks.killed import Run
+from benchmarks.killed import Run
 
 JOURNAL = ".ltm/runs/*/*/journal.jsonl"
 AT_ONCE = 100

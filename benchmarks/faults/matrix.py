@@ -11,21 +11,19 @@ import json
 import shutil
 import signal
 import tempfile
+from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from benchmarks.faults import agents, commands, disks, doors, endings, journals, processes, replies, served, servers
 from benchmarks.faults.cases import Case, Cases, Outcome, Setting
 from benchmarks.faults.traces import Traces, traces
 from pytest_ltm._storage.clock import stopwatch_seconds
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 AT_ONCE = 2
 """Cases that are played at the same time."""

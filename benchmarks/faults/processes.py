@@ -6,15 +6,12 @@ import ctypes
 import os
 import signal
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pytest_ltm._storage.clock import sleep_interruptibly, stopwatch_seconds
 from pytest_ltm._storage.errors import LtmError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 MARK = "LTM_FAULTS_CASE"
 """The environment variable that holds the folder of the case in all that it starts."""

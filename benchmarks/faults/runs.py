@@ -6,16 +6,14 @@ import os
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 from benchmarks import killed
 from benchmarks.faults import processes
 from benchmarks.faults.traces import PLANTED
 from pytest_ltm._storage.errors import LtmError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
 LIMIT = 120.0
 """Seconds after which a run is taken for one that hangs."""

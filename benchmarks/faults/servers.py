@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from benchmarks.faults import runs
 from benchmarks.faults.cases import Case, Outcome, Setting, one
 from benchmarks.faults.hostile_server import ANSWERS, STATUSES, USAGE, WIRES, Server, serving
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from benchmarks.killed import Run
+from benchmarks.killed import Run
 
 BUDGET = 400
 """Tokens for the agent or the judge behind the server; a whole conversation needs several times as many."""

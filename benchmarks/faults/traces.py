@@ -10,12 +10,10 @@ import json
 import re
 import urllib.parse
 import zlib
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+from pathlib import Path
+from typing import NamedTuple
 
 SECRET = "9f+Quince/Marmalade=47&Teapot"  # noqa: S105 - planted
 PLANTED = {"LTM_FAULTS_TOKEN": SECRET}

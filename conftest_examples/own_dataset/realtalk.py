@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-from pytest_ltm.datasets import History, Picture, Question, Session, Turn, history_dataset
-
-if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
-    from pytest_ltm import Definition
-    from pytest_ltm.datasets import Dataset
+from pytest_ltm import Definition
+from pytest_ltm.datasets import Dataset, History, Picture, Question, Session, Turn, history_dataset
 
 KINDS = {1: "multi_hop", 2: "temporal", 3: "commonsense"}
 

@@ -13,8 +13,9 @@ import re
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import public
 from sphinx.cmd.build import build_main
@@ -22,9 +23,6 @@ from sphinx.cmd.build import build_main
 from pytest_ltm._cli import COMMANDS, PROGRAM, make_parser
 from pytest_ltm.datasets import LOCOMO, LOGS, LONGMEMEVAL
 from pytest_ltm.plugin import options
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 PROJECT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).parent

@@ -11,12 +11,9 @@ import json
 import re
 import shutil
 import sys
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _NAME = re.compile(r"\d+(?:\.\d+)+(?:\w+)?")
 

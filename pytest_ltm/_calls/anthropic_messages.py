@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from pytest_ltm._calls.chat_model import ModelSpec
 from pytest_ltm._calls.chat_responses import ModelResponse, ToolCall, Used, read_count, received, response_of
+from pytest_ltm._calls.completions import Message
 from pytest_ltm._calls.openai_chat import no_answer
 from pytest_ltm._calls.providers import Provider
 from pytest_ltm._storage.errors import TransientFault
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from pytest_ltm._calls.chat_model import ModelSpec
-    from pytest_ltm._calls.completions import Message
 
 
 class Anthropic(Provider):

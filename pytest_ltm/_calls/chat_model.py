@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
@@ -14,8 +15,6 @@ from pytest_ltm._storage.errors import AgentError, DefinitionError, did_you_mean
 from pytest_ltm._storage.schema import Field, load_packaged_yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
     from pytest_ltm._calls.providers import Provider
     from pytest_ltm._calls.specs import Spec
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,6 @@ from pytest_ltm._storage.schema import load_packaged_yaml
 from pytest_ltm._storage.secrets import redact_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pytest_ltm._calls.chat_model import ModelSpec
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http import HTTPStatus
 from importlib import import_module
@@ -29,8 +30,6 @@ from pytest_ltm._storage.clock import can_interrupt, sleep_interruptibly, stopwa
 from pytest_ltm._storage.errors import AgentError, AgentFault, TransientFault, describe_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
     from pytest_ltm._calls.chat_model import ModelSpec
     from pytest_ltm._calls.providers import Provider
 

@@ -13,7 +13,8 @@ import inspect
 import math
 import sys
 import threading
-from concurrent.futures import CancelledError
+from collections.abc import Awaitable, Callable
+from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from contextvars import Context, ContextVar, copy_context
 from functools import partial
@@ -27,8 +28,6 @@ from pytest_ltm._storage.clock import paused_since, process_pauses, stopwatch_se
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Awaitable, Callable
-    from concurrent.futures import Future
 
 # For pytest: who reads of an agent's exception wants the agent's frames, not these.
 __tracebackhide__ = True

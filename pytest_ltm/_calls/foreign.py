@@ -11,26 +11,20 @@ import inspect
 import os
 import reprlib
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pytest_ltm._calls.event_loop import LoopLost, LoopShare, lost_by, outside_any_loop
 from pytest_ltm._calls.hub import OutOfTime, own_thread, runs_in_hub_thread
-from pytest_ltm._calls.retry import Retries, broken_off
+from pytest_ltm._calls.retry import Failed, Retries, broken_off
 from pytest_ltm._calls.time_limits import FORK_MESSAGE, copied, end_copy
 from pytest_ltm._model.agent import Mishap, Reply, Usage
 from pytest_ltm._storage.errors import AgentFault, LtmError, describe_error, text_of
 from pytest_ltm._storage.secrets import redact_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pytest_ltm._calls.retry import Failed
-
 
 # Keys and attributes under which libraries return what a model said, the surest first.
 NAMES = (

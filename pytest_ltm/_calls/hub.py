@@ -13,10 +13,11 @@ import logging
 import math
 import threading
 from collections import deque
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import Context, ContextVar, copy_context
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from greenlet import getcurrent, greenlet
 
@@ -24,10 +25,6 @@ from pytest_ltm._calls.trace_context import carry_over
 from pytest_ltm._storage.clock import WAKE, process_pauses, sleep_interruptibly, stopwatch_seconds, thread_seconds
 from pytest_ltm._storage.clock import paused_since as was_paused
 from pytest_ltm._storage.errors import Stopped
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator
-    from contextlib import AbstractContextManager
 
 T = TypeVar("T")
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
 
 from pytest_ltm._model.agent import Mishap
 from pytest_ltm._storage.secrets import redact_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # Characters of an error that are kept.
 _LONGEST = 200

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
@@ -10,8 +11,6 @@ from pytest_ltm._calls.providers import Provider
 from pytest_ltm._storage.errors import AgentFault, TransientFault
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from pytest_ltm._calls.chat_model import ModelSpec
     from pytest_ltm._calls.completions import Message
 

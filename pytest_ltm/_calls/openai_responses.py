@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
+from pytest_ltm._calls.chat_model import ModelSpec
 from pytest_ltm._calls.chat_responses import ModelResponse, ToolCall, Used, read_count, received, response_of
+from pytest_ltm._calls.completions import Message
 from pytest_ltm._calls.openai_chat import OpenAi, no_answer
 from pytest_ltm._storage.errors import TransientFault
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from pytest_ltm._calls.chat_model import ModelSpec
-    from pytest_ltm._calls.completions import Message
 
 
 class OpenAiResponses(OpenAi):

@@ -6,18 +6,20 @@ Agents, judges, simulated users, readers, embeddings and writers of data look he
 from __future__ import annotations
 
 import os
+import random
 import shlex
 import shutil
 import signal
 import subprocess
 import tempfile
-from contextlib import nullcontext, suppress
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
-from pytest_ltm._calls.chat_model import ENDPOINTS, ModelSpec, read_model_spec
+from pytest_ltm._calls.chat_model import ENDPOINTS, ModelSpec, ServiceEndpoint, read_model_spec
 from pytest_ltm._calls.chat_responses import ModelResponse, Used, received
 from pytest_ltm._calls.specs import Spec
 from pytest_ltm._storage.clock import sleep_interruptibly
@@ -25,11 +27,6 @@ from pytest_ltm._storage.errors import AgentError, AgentFault, LtmError
 from pytest_ltm._storage.schema import Field
 
 if TYPE_CHECKING:
-    import random
-    from collections.abc import Iterable, Mapping, Sequence
-    from contextlib import AbstractContextManager
-
-    from pytest_ltm._calls.chat_model import ServiceEndpoint
     from pytest_ltm._calls.completions import Completions, Message
 
 

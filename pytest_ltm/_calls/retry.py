@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import math
+import random
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Struct, field
 
 from pytest_ltm._calls.hub import sleep_here
 from pytest_ltm._storage import clock as _clock
 from pytest_ltm._storage.errors import TransientFault
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Callable, Iterator, Sequence
-    from datetime import datetime
-
 
 # Status codes that say: the message was not taken. (429 too many requests, 529 overloaded.)
 UNTAKEN = frozenset({425, 429, 503, 529})

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable
+from typing import Any
 from urllib.parse import parse_qsl
 
 from msgspec import Struct
 
 from pytest_ltm._storage.errors import AgentError, did_you_mean
 from pytest_ltm._storage.schema import Field, number_or_text
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
 
 
 class Spec(Struct, frozen=True):

@@ -8,15 +8,13 @@ import mmap
 import os
 import signal
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from types import FrameType
+from typing import Any, TypeVar
 
 from pytest_ltm._calls.hub import IGNORED, REPEAT, OutOfTime
 from pytest_ltm._storage.clock import can_interrupt, paused_since, process_pauses, stopwatch_seconds
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from types import FrameType
 
 T = TypeVar("T")
 

@@ -12,6 +12,7 @@ import zlib
 from ast import literal_eval
 from base64 import b64decode
 from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from secrets import token_hex
@@ -21,15 +22,12 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm._model.agent import MOST_OPERATIONS, MemoryOperation, memory_operation
+from pytest_ltm._model.agent import MOST_OPERATIONS, MemoryOperation, OperationKind, memory_operation
 from pytest_ltm._storage.clock import wall_time
 from pytest_ltm._storage.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
     from email.message import Message
-
-    from pytest_ltm._model.agent import OperationKind
 
     _Row = tuple[OperationKind, object, str | None]
 

@@ -12,15 +12,12 @@ import importlib
 import inspect
 import sys
 import textwrap
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from pytest_ltm._storage.errors import LtmError, did_you_mean
 from pytest_ltm._storage.sanitize import Screen
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
 
 PROGRAM = "ltm"
 # The exit status of a command that cannot be understood or carried out.

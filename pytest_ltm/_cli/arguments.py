@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import re
 import shlex
-from argparse import ArgumentTypeError
+from argparse import ArgumentParser, ArgumentTypeError, _ActionsContainer
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_ltm._storage.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, _ActionsContainer
-
 
 LATEST = "latest"
 BASELINES = "ltm_baselines"

@@ -12,11 +12,13 @@ import re
 import shlex
 import stat
 import zipfile
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from msgspec import Struct, field, structs
@@ -25,9 +27,9 @@ from pytest_ltm._cli.arguments import add_flags, add_option, add_output, add_run
 from pytest_ltm._journal.run_file import FILE as RUN_FILE
 from pytest_ltm._journal.run_file import PARTS, find_run
 from pytest_ltm._results.columns import result_columns
-from pytest_ltm._results.gate.gate_rules import parse_limit_rule
+from pytest_ltm._results.gate.gate_rules import Rule, parse_limit_rule
 from pytest_ltm._results.gate.verdict import decide_gate
-from pytest_ltm._results.run_loading import read_run
+from pytest_ltm._results.run_loading import LoadedRun, read_run
 from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.disk import read_regular, write_output, write_whole
 from pytest_ltm._storage.errors import ConfigurationError, LtmError
@@ -35,14 +37,6 @@ from pytest_ltm._storage.schema import json_text
 from pytest_ltm._storage.secrets import redact_secrets
 from pytest_ltm.reporting.summary import user_properties
 from pytest_ltm.reporting.verification import Discrepancy, find_discrepancies
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from pytest_ltm._results.gate.gate_rules import Rule
-    from pytest_ltm._results.run_loading import LoadedRun
-
 
 STATEMENT = "https://in-toto.io/Statement/v1"
 PREDICATE = "https://in-toto.io/attestation/eval-result/v0.1"

@@ -7,24 +7,25 @@ import json
 import shlex
 import shutil
 import traceback
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from random import Random
 from statistics import mean, median
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from pytest_ltm._calls.event_loop import blocked_seconds, close_loops, share_in_thread
 from pytest_ltm._calls.foreign import UNBLOCK
-from pytest_ltm._calls.hub import Hub
+from pytest_ltm._calls.hub import Hub, OwnThread
 from pytest_ltm._calls.retry import Retries
 from pytest_ltm._cli.arguments import add_flags, add_json, add_option
 from pytest_ltm._cli.pytest_runs import play_run
 from pytest_ltm._journal.prechecks import Secret
-from pytest_ltm._model.agent import CAPABILITIES
+from pytest_ltm._model.agent import CAPABILITIES, Reply
 from pytest_ltm._model.schedule import cannot_come_back
 from pytest_ltm._results.statistics.comparison import sign_flips
 from pytest_ltm._results.statistics.pairs import SignUnit
@@ -33,18 +34,10 @@ from pytest_ltm._results.text import clip_text, format_dollars, one_line, pad_ri
 from pytest_ltm._storage.clock import START, stopwatch_seconds
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm._storage.secrets import redact_secrets
+from pytest_ltm.agents._adapt import AgentSource
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._capabilities import near_misses, protocol_members
 from pytest_ltm.agents._registry import find_agent
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator
-
-    from pytest_ltm._calls.hub import OwnThread
-    from pytest_ltm._model.agent import Reply
-    from pytest_ltm.agents._adapt import AgentSource
-
 
 ALPHA, LEAST_LEAD = 0.01, 0.1
 """How unlikely, and how large as a share of full marks, a lead on published texts is that is worth a look."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import structs
 
@@ -19,10 +19,6 @@ from pytest_ltm._results.text import one_line
 from pytest_ltm._storage.secrets import redact_secrets
 from pytest_ltm.reporting.markdown import add_to_step_summary, comparison_markdown
 from pytest_ltm.reporting.verification import DIFFERS, discrepancy_sentences
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
 
 WIDTH = 80
 WAYS = CompareHints(common="--plans=overlapping", choose_agent="Name one as in RUN@AGENT")

@@ -12,6 +12,8 @@ import shlex
 import shutil
 import sys
 import tempfile
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, entry_points, version
@@ -40,9 +42,6 @@ from pytest_ltm._storage.secrets import is_secret_name, redact_secrets
 from pytest_ltm.reporting.verification import find_discrepancies
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     T = TypeVar("T")
 
 

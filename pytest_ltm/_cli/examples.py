@@ -6,21 +6,25 @@ import json
 import os
 import shutil
 import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
 from pytest_ltm._cli.arguments import add_flags, add_place, add_run
 from pytest_ltm._journal import amendments
-from pytest_ltm._journal.result import at_span
+from pytest_ltm._journal.fold import ConversationRecord
+from pytest_ltm._journal.result import RunResult, ScenarioResult, at_span
 from pytest_ltm._journal.run_file import LATEST, find_run
 from pytest_ltm._language.lists import first_and_rest
+from pytest_ltm._model.transcript import Exchange
 from pytest_ltm._results.columns import result_columns
 from pytest_ltm._results.run_loading import read_run
 from pytest_ltm._results.statistics.totals import group_by
-from pytest_ltm._results.table import paint_text
+from pytest_ltm._results.table import Style, paint_text
 from pytest_ltm._results.text import (
     NOTHING,
     clip_text,
@@ -45,16 +49,6 @@ from pytest_ltm.reporting.failure import (
 )
 from pytest_ltm.reporting.summary import refresh_summary
 from pytest_ltm.reporting.verification import DIFFERS, read_marked_run
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator, Sequence
-
-    from pytest_ltm._journal.fold import ConversationRecord
-    from pytest_ltm._journal.result import RunResult, ScenarioResult
-    from pytest_ltm._model.transcript import Exchange
-    from pytest_ltm._results.table import Style
-
 
 # Characters of a text that are shown unless all are asked for.
 LONGEST = 4_000

@@ -9,8 +9,10 @@ import re
 import shlex
 import subprocess
 import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
@@ -18,11 +20,6 @@ from pytest_ltm._cli.arguments import add_flags, add_option
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm._storage.schema import load_packaged_yaml
 from pytest_ltm.agents._discovery import Framework, load_frameworks
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator, Mapping
-
 
 NAME = "agent-memory"
 TEXT = Path(__file__).with_name("SKILL.md")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from typing import TYPE_CHECKING, Any
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from typing import Any
 
 from pytest_ltm._model import suite as _suite
 from pytest_ltm._results.text import pluralize
@@ -12,10 +14,6 @@ from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm.agents._registry import describe_adapters, describe_embedded
 from pytest_ltm.agents.memory.parameters import PRESETS, preset_file_text
 from pytest_ltm.datasets import LOCOMO, LOGS, LONGMEMEVAL
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator
 
 
 def add_arguments(parser: ArgumentParser) -> None:

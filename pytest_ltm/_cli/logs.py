@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import secrets
 import sys
+from argparse import ArgumentParser, Namespace
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pytest_ltm._cli.arguments import add_flags, add_option, add_output
@@ -18,18 +20,11 @@ from pytest_ltm._storage.clock import duration
 from pytest_ltm._storage.disk import Appender, write_whole
 from pytest_ltm._storage.errors import DatasetError, DiskFault, ScenarioError
 from pytest_ltm.datasets._dataset_registry import KINDS, reader_of
-from pytest_ltm.datasets._interchange import History, write_interchange
+from pytest_ltm.datasets._interchange import History, HistoryReader, write_interchange
 from pytest_ltm.datasets.converters.chats import LAYOUTS, Splitting, read_chats
 from pytest_ltm.datasets.logs.log_file import LogsFile, iter_numbered_lines
 from pytest_ltm.datasets.logs.log_suite import EXAMPLE, file_notes
 from pytest_ltm.datasets.logs.redaction import SHORTEST_SALT, Redactor, names_in
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from pytest_ltm.datasets._interchange import HistoryReader
-
 
 _FILE = "sessions and questions, JSON lines"
 CHAT = "chat"

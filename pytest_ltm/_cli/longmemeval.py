@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import json
 import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_ltm._cli.arguments import RUN, add_flags, add_option, add_output, add_run
+from pytest_ltm._journal.result import ScenarioResult
 from pytest_ltm._journal.run_file import find_run
 from pytest_ltm._language.lists import join_some
 from pytest_ltm._language.rulings.gold import Ruling
 from pytest_ltm._model.judge import JudgeDecision, decide_by_votes
-from pytest_ltm._results.run_loading import read_run
+from pytest_ltm._results.run_loading import ConversationFolder, LoadedRun, read_run
 from pytest_ltm._storage.disk import read_regular, write_output
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you_mean
 from pytest_ltm._storage.rows import json_of, read_json_rows
@@ -28,14 +31,6 @@ from pytest_ltm.datasets._dataset_registry import TYPES
 from pytest_ltm.datasets.longmemeval import evaluation
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
 from pytest_ltm.judges._judge_registry import judge_session
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from pytest_ltm._journal.result import ScenarioResult
-    from pytest_ltm._results.run_loading import ConversationFolder, LoadedRun
-
 
 # --- longmemeval-score
 

@@ -6,18 +6,15 @@ import json
 import os
 import subprocess
 import sys
+from argparse import ArgumentParser, Namespace
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_ltm._cli.arguments import add_flags, add_ltm_dir, add_option, positive_integer
 from pytest_ltm._results.text import shorten_text
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm._storage.sanitize import for_screen
 from pytest_ltm.reporting.markdown import STEP_SUMMARY
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
 
 # Characters of a tool's answer; of a longer one the middle is left out, or whole examples.
 LONGEST = 40_000

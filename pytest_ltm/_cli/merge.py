@@ -4,35 +4,29 @@ from __future__ import annotations
 
 import json
 import shutil
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Sequence
 from itertools import product, starmap
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from msgspec import structs
 
 from pytest_ltm._cli.arguments import RUN, add_ltm_dir, new_run_folder
 from pytest_ltm._journal import amendments as _amendments
 from pytest_ltm._journal import timings
-from pytest_ltm._journal.result import ConversationName
+from pytest_ltm._journal.amendments import Amendment
+from pytest_ltm._journal.result import ConversationName, Pace
 from pytest_ltm._journal.run_file import PARTS, find_run, run_parts
 from pytest_ltm._language.lists import first_and_rest, join_some
 from pytest_ltm._model.plan import Plan, plan_differences
-from pytest_ltm._results.run_loading import read_run
+from pytest_ltm._results.run_loading import ConversationFolder, LoadedRun, read_run
 from pytest_ltm._results.statistics.totals import agent_paces
 from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.disk import build_folder, read_regular
 from pytest_ltm._storage.errors import ConfigurationError, DefinitionError
 from pytest_ltm._storage.schema import json_text, to_record
 from pytest_ltm.reporting.summary import rewrite_summary, write_summary, write_verdicts
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
-    from pytest_ltm._journal.amendments import Amendment
-    from pytest_ltm._journal.result import Pace
-    from pytest_ltm._results.run_loading import ConversationFolder, LoadedRun
-
 
 # The exit status where the merged run was written and something that belongs to it is missing.
 INCOMPLETE = 1

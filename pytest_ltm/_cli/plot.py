@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
-from argparse import ArgumentTypeError
-from typing import TYPE_CHECKING
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable, Mapping
 
 from pytest_ltm._cli.arguments import RUN, add_baselines, add_filters, add_output, add_plans, add_runs, positive_integer
 from pytest_ltm._journal.run_file import LATEST, find_run
@@ -15,15 +15,9 @@ from pytest_ltm._results.statistics.frontier import PUBLISHED
 from pytest_ltm._storage.disk import write_output
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm.reporting.exports.output import import_library
+from pytest_ltm.reporting.html.report_data import Material
 from pytest_ltm.reporting.plots import plot_data
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Mapping
-
-    from pytest_ltm.reporting.html.report_data import Material
-    from pytest_ltm.reporting.plots.plot_data import Content
-
+from pytest_ltm.reporting.plots.plot_data import Content
 
 SUFFIXES = ("svg", "pdf", "png")
 _DRAWN: Mapping[str, Callable[[Material], Content]] = {

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from argparse import SUPPRESS
-from typing import TYPE_CHECKING
+from argparse import SUPPRESS, ArgumentParser, Namespace
+from collections.abc import Sequence
+from pathlib import Path
 
 from pytest_ltm._cli.arguments import RUN
-from pytest_ltm._results.run_loading import read_run
+from pytest_ltm._results.run_loading import LoadedRun, read_run
 from pytest_ltm._storage.errors import LtmError
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from pytest_ltm._results.run_loading import LoadedRun
-
 
 _PLAYED = {0, 1, 75}  # exit statuses of pytest after which there are results
 

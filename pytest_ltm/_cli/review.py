@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_ltm._cli.arguments import add_baselines, add_json, add_option, add_run, positive_integer
 from pytest_ltm._journal.run_file import find_run
@@ -12,17 +14,16 @@ from pytest_ltm._results.run_loading import find_side
 from pytest_ltm._results.text import clip_text, format_percent, one_line, pluralize, verdict_text
 from pytest_ltm._storage.disk import write_output
 from pytest_ltm.web.review import decisions
-from pytest_ltm.web.review.findings import estimate_error_rates, judge_rows, reviewer_agreements, verdict_rows
-from pytest_ltm.web.review.queue import KINDS, MEANING, read_cases
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator
-
-    from pytest_ltm.web.review.decisions import Opinions
-    from pytest_ltm.web.review.findings import ErrorRateEstimate, ReviewerAgreement
-    from pytest_ltm.web.review.queue import Cases
-
+from pytest_ltm.web.review.decisions import Opinions
+from pytest_ltm.web.review.findings import (
+    ErrorRateEstimate,
+    ReviewerAgreement,
+    estimate_error_rates,
+    judge_rows,
+    reviewer_agreements,
+    verdict_rows,
+)
+from pytest_ltm.web.review.queue import KINDS, MEANING, Cases, read_cases
 
 _WIDTH = 100
 

@@ -7,11 +7,13 @@ import os
 import shutil
 import subprocess
 import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from pytest_ltm._cli.arguments import add_baselines, add_filters, add_json, add_ltm_dir, add_output, add_since
 from pytest_ltm._cli.doctor import is_resumable
@@ -23,16 +25,9 @@ from pytest_ltm._storage.clock import duration, wall_time
 from pytest_ltm._storage.errors import ConfigurationError, LtmError, ScenarioError
 from pytest_ltm._storage.sanitize import for_screen, is_plain
 from pytest_ltm._storage.schema import fields_of
-from pytest_ltm.reporting.history import read_past, result_standings, run_folders
+from pytest_ltm.reporting.history import Past, read_past, result_standings, run_folders
 from pytest_ltm.reporting.html.trend_page import build_trend
 from pytest_ltm.reporting.trend import PLAIN, UNICODE_SIGNS, TrendPoint, of_run, series_of, trend_json, trend_lines
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator, Sequence
-
-    from pytest_ltm.reporting.history import Past
-
 
 # Narrower terminals get lines of this width.
 NARROWEST = 60

@@ -7,14 +7,11 @@ import ipaddress
 import secrets
 import socket
 import sys
+from argparse import ArgumentParser, Namespace
 from threading import Thread
-from typing import TYPE_CHECKING
 
 from pytest_ltm._cli.arguments import add_baselines, add_flags, add_ltm_dir, add_option
 from pytest_ltm._storage.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 import sys
+from argparse import ArgumentParser, Namespace
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
 from msgspec import Struct
@@ -29,16 +29,10 @@ from pytest_ltm.reporting.exports import every_eval_ever, inspect_ai, junit, tab
 from pytest_ltm.reporting.exports.loaded import load
 from pytest_ltm.reporting.exports.output import ExportTarget, write_all
 from pytest_ltm.reporting.exports.table_files import paper_latex, paper_markdown
-from pytest_ltm.reporting.history import Past, read_past, result_standings
+from pytest_ltm.reporting.history import HistoricalScore, Past, read_past, result_standings
 from pytest_ltm.reporting.html.page import build_report
 from pytest_ltm.reporting.markdown import run_markdown
 from pytest_ltm.reporting.verification import DIFFERS, mark_discrepancies
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
-    from pytest_ltm.reporting.history import HistoricalScore
-
 
 UNMEASURABLE, INCOMPLETE = "unmeasurable", "incomplete"
 GREY = "grey"

@@ -6,10 +6,12 @@ import json
 import shutil
 import sys
 import tempfile
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -21,20 +23,13 @@ from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._journal.result import read_results
 from pytest_ltm._journal.run_file import find_run, run_parts
 from pytest_ltm._journal.timings import ReplyTime, Resumed, Retry, load_all_timings
-from pytest_ltm._results.run_loading import read_run
+from pytest_ltm._results.run_loading import LoadedRun, read_run
 from pytest_ltm._results.text import one_line, pluralize
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.schema import json_text
 from pytest_ltm._storage.secrets import redact_secrets
 from pytest_ltm.reporting.verification import Discrepancy, compare_results, find_discrepancies
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator, Mapping
-
-    from pytest_ltm._results.run_loading import LoadedRun
-
 
 # The exit statuses: all holds; something does not; something that belongs to it could not be checked.
 HOLDS, DIFFERS, UNCHECKED = 0, 1, 2

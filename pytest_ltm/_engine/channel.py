@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import PurePath
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from pytest_ltm._engine.port import Enclosed
+from pytest_ltm._engine.port import Enclosed, Port
 from pytest_ltm._journal import events
+from pytest_ltm._journal.events import Journal
 from pytest_ltm._journal.fold import ConversationRecord
-from pytest_ltm._model.agent import ExpectedReply
+from pytest_ltm._model.agent import Capabilities, ExpectedReply
 from pytest_ltm._model.filler import FillerExchange, ToldTexts
-from pytest_ltm._model.transcript import RAW, Transcript
+from pytest_ltm._model.tokens import TokenCounter
+from pytest_ltm._model.transcript import RAW, Count, Exchange, Kind, Reading, Transcript
+from pytest_ltm._storage.clock import Clock
 from pytest_ltm._storage.errors import AgentFault
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from datetime import datetime
-
-    from pytest_ltm._engine.port import Port
-    from pytest_ltm._journal.events import Journal
-    from pytest_ltm._model.agent import Capabilities
-    from pytest_ltm._model.tokens import TokenCounter
-    from pytest_ltm._model.transcript import Count, Exchange, Kind, Reading
-    from pytest_ltm._storage.clock import Clock
 
 
 class _Due(Struct):

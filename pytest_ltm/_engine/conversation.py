@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from typing import TypeAlias
 
 from msgspec import Struct
 
+from pytest_ltm._engine.channel import Channel
 from pytest_ltm._engine.lane import CreditedQuestion, Ending, GreenBody, Lane, Watching
 from pytest_ltm._engine.port import MAX_CONSECUTIVE_FAULTS
 from pytest_ltm._journal import events
 from pytest_ltm._journal.result import KeptVerdict, ended_early
 from pytest_ltm._model import schedule as _schedule
-from pytest_ltm._model.filler import FillerExchange, split_by_tokens
+from pytest_ltm._model.filler import Filler, FillerExchange, PastExchange, split_by_tokens
+from pytest_ltm._model.plan import Plan
 from pytest_ltm._model.scenario import Ask, NewSession, Request, Say, Wait, Watch
 from pytest_ltm._model.score import Unscored
+from pytest_ltm._model.tokens import TokenCounter
+from pytest_ltm._model.transcript import Exchange, Kind
 from pytest_ltm._storage import errors as _errors
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from datetime import datetime
-
-    from pytest_ltm._engine.channel import Channel
-    from pytest_ltm._model.filler import Filler, PastExchange
-    from pytest_ltm._model.plan import Plan
-    from pytest_ltm._model.tokens import TokenCounter
-    from pytest_ltm._model.transcript import Exchange, Kind
-
 
 # --- Script: what comes next.
 

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Sequence
+from typing import Any, cast
 
 from msgspec import Struct
 
 from pytest_ltm._engine.channel import Channel
-from pytest_ltm._engine.conversation import AgendaScript, Conversation
-from pytest_ltm._engine.port import Calling, LivePort, Recorded, call_now
+from pytest_ltm._engine.conversation import AgendaScript, Conversation, ConversationScript
+from pytest_ltm._engine.lane import GreenBody
+from pytest_ltm._engine.port import AgentLine, Calling, LivePort, Port, Recorded, RecordedEvents, call_now
+from pytest_ltm._journal.events import Journal
+from pytest_ltm._journal.timings import Timings
+from pytest_ltm._model.filler import Filler, PastExchange
 from pytest_ltm._model.handle import Ltm
+from pytest_ltm._model.judge import Judge
 from pytest_ltm._model.plan import Plan, PlannedExample, body_rng
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from pytest_ltm._engine.conversation import ConversationScript
-    from pytest_ltm._engine.lane import GreenBody
-    from pytest_ltm._engine.port import AgentLine, Port, RecordedEvents
-    from pytest_ltm._journal.events import Journal
-    from pytest_ltm._journal.timings import Timings
-    from pytest_ltm._model.filler import Filler, PastExchange
-    from pytest_ltm._model.judge import Judge
-    from pytest_ltm._model.scenario import Request
-    from pytest_ltm._model.score import Scoring
-    from pytest_ltm._model.tokens import TokenCounter
-    from pytest_ltm._storage.clock import Clock
+from pytest_ltm._model.scenario import Request
+from pytest_ltm._model.score import Scoring
+from pytest_ltm._model.tokens import TokenCounter
+from pytest_ltm._storage.clock import Clock
 
 
 class ConversationFactory(Struct, frozen=True, kw_only=True):

@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextvars
 import math
 from collections import ChainMap
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from datetime import datetime
+from typing import Any, TypeVar, cast
 
 from greenlet import GreenletExit, getcurrent, greenlet
 from msgspec import Struct, field
@@ -14,19 +16,12 @@ from msgspec import Struct, field
 from pytest_ltm._language.words import has_value
 from pytest_ltm._model.agent import SEES_CLOCK
 from pytest_ltm._model.handle import Sheet
-from pytest_ltm._model.scenario import Say, Wait
+from pytest_ltm._model.plan import PlannedExample
+from pytest_ltm._model.scenario import Ask, Request, Say, Wait, Watch
 from pytest_ltm._model.score import NO_ORACLE, Score, Unscored
-from pytest_ltm._model.transcript import TranscriptView
+from pytest_ltm._model.tokens import TokenCounter
+from pytest_ltm._model.transcript import Exchange, Transcript, TranscriptView
 from pytest_ltm._storage.errors import ScenarioError, Unmeasured, did_you_mean, text_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from datetime import datetime
-
-    from pytest_ltm._model.plan import PlannedExample
-    from pytest_ltm._model.scenario import Ask, Request, Watch
-    from pytest_ltm._model.tokens import TokenCounter
-    from pytest_ltm._model.transcript import Exchange, Transcript
 
 T = TypeVar("T")
 

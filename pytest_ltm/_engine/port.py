@@ -6,6 +6,9 @@ A port may take its time: a conversation that asks one may be suspended meanwhil
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from msgspec import Struct
@@ -13,27 +16,18 @@ from msgspec.structs import replace
 
 from pytest_ltm._calls.trace_context import carry_trace
 from pytest_ltm._journal import events
-from pytest_ltm._journal.cost import Tariff
+from pytest_ltm._journal.cost import Account, Tariff
 from pytest_ltm._journal.memory_ledger import retrieval_ranks
-from pytest_ltm._journal.timings import ReplyTime, Retry, SettleTime, TellTime
-from pytest_ltm._model.agent import NOT_RESTORABLE
-from pytest_ltm._model.transcript import Transcript
-from pytest_ltm._storage.clock import stopwatch_seconds
+from pytest_ltm._journal.timings import ReplyTime, Retry, SettleTime, TellTime, Timings
+from pytest_ltm._model.agent import NOT_RESTORABLE, Capabilities, ExpectedReply, MemoryOperation, Reply, Usage
+from pytest_ltm._model.tokens import TokenCounter
+from pytest_ltm._model.transcript import Exchange, Kind, Transcript
+from pytest_ltm._storage.clock import Clock, stopwatch_seconds
 from pytest_ltm._storage.disk import disk_fault, read_regular, write_whole
 from pytest_ltm._storage.errors import AgentError, AgentFault, ConversationOver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from datetime import datetime
-    from pathlib import Path
-
     from pytest_ltm._calls.traces import SpanReceiver
-    from pytest_ltm._journal.cost import Account
-    from pytest_ltm._journal.timings import Timings
-    from pytest_ltm._model.agent import Capabilities, ExpectedReply, MemoryOperation, Reply, Usage
-    from pytest_ltm._model.tokens import TokenCounter
-    from pytest_ltm._model.transcript import Exchange, Kind
-    from pytest_ltm._storage.clock import Clock
 
 E = TypeVar("E", bound=events.Event)
 T = TypeVar("T")

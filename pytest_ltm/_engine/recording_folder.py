@@ -7,11 +7,13 @@ that it may be asked again. What is cut off goes to `timings.jsonl` first: a kil
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
-from pytest_ltm._engine.port import MAX_CONSECUTIVE_FAULTS, RecordedAgent
+from pytest_ltm._engine.port import MAX_CONSECUTIVE_FAULTS, Checkpoints, RecordedAgent
 from pytest_ltm._journal import events
 from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._journal.timings import Resumed, Timings
@@ -20,13 +22,6 @@ from pytest_ltm._model.plan import Plan, plan_differences
 from pytest_ltm._storage.disk import disk_fault, open_regular
 from pytest_ltm._storage.errors import DefinitionError, LtmError
 from pytest_ltm._storage.schema import show_value
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from pytest_ltm._engine.port import Checkpoints
-
 
 JOURNAL, TIMINGS, RESULTS, CHECKPOINTS = "journal.jsonl", "timings.jsonl", "results.json", "checkpoints"
 _OUTSIDE = (events.Header, events.ReplyReceived, events.FillerSent, events.ModelAsked, events.Fault)

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
 
 from pytest_ltm._engine import conversation as _talk
+from pytest_ltm._engine.lane import Ending, Lane
 from pytest_ltm._engine.recording_folder import JOURNAL
 from pytest_ltm._journal import events
 from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._journal.run_file import conversations_in
 from pytest_ltm._model.filler import FillerExchange
 from pytest_ltm._model.plan import Plan
-from pytest_ltm._model.scenario import Ask
+from pytest_ltm._model.scenario import Ask, Say
 from pytest_ltm._model.schedule import Finish, JumpTime, ResumeLane, Start
 from pytest_ltm._storage.errors import AgentError, ConversationOver, Divergence, LtmError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from pathlib import Path
-
-    from pytest_ltm._engine.lane import Ending, Lane
-    from pytest_ltm._model.scenario import Say
-
 
 E = TypeVar("E", bound=events.Event)
 NO_USER = "it asks its simulated user's model something else"

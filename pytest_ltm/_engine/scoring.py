@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
+from pytest_ltm._engine.lane import CreditedQuestion, Ending, Lane
 from pytest_ltm._journal import result as _result
-from pytest_ltm._journal.memory_ledger import evidence_found, memory_result, retrieval_metrics
+from pytest_ltm._journal.cost import Bill
+from pytest_ltm._journal.fold import ConversationRecord
+from pytest_ltm._journal.memory_ledger import MemoryLedger, evidence_found, memory_result, retrieval_metrics
 from pytest_ltm._model.agent import Usage
 from pytest_ltm._model.score import Score, Unscored, with_bounds
-from pytest_ltm._model.transcript import needle_gap
+from pytest_ltm._model.transcript import Kind, Transcript, needle_gap
 from pytest_ltm._storage.errors import AgentFault, LtmInternalError, text_of
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from pytest_ltm._engine.lane import CreditedQuestion, Ending, Lane
-    from pytest_ltm._journal.cost import Bill
-    from pytest_ltm._journal.fold import ConversationRecord
-    from pytest_ltm._journal.memory_ledger import MemoryLedger
-    from pytest_ltm._model.transcript import Kind, Transcript
 
 
 def scenario_result(

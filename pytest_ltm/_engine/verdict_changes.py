@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
@@ -11,19 +13,12 @@ from pytest_ltm._engine.lane import Ending
 from pytest_ltm._engine.recording_folder import JOURNAL, RESULTS, value_changes
 from pytest_ltm._engine.rescore import Playback, plan_of
 from pytest_ltm._engine.scoring import classify_ending
-from pytest_ltm._journal.result import ConversationName, ConversationResult, ScenarioResult, read_results
-from pytest_ltm._model.plan import is_of_source
+from pytest_ltm._journal import events
+from pytest_ltm._journal.result import Automatic, ConversationName, ConversationResult, ScenarioResult, read_results
+from pytest_ltm._model.plan import Plan, is_of_source
 from pytest_ltm._model.score import Score, Unscored, undecided_if_open
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.schema import to_record
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
-
-    from pytest_ltm._journal import events
-    from pytest_ltm._journal.result import Automatic
-    from pytest_ltm._model.plan import Plan
 
 
 class Move(Struct, frozen=True):

@@ -6,9 +6,9 @@ They stand in `amendments.json` of the run folder, apart from the results, so th
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping  # noqa: TC003 - read from records
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from msgspec import structs
 
@@ -16,10 +16,6 @@ from pytest_ltm._journal.result import RunResult, ScenarioResult, outcome_of
 from pytest_ltm._storage.disk import read_regular, write_whole
 from pytest_ltm._storage.errors import ConfigurationError, LtmError, did_you_mean
 from pytest_ltm._storage.schema import SPARSE, from_record, json_text, to_record
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 FILE = "amendments.json"
 LOCK = ".amendments.lock"

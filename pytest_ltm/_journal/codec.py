@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Annotated, Generic, TypeVar, Union
+from pathlib import Path
+from typing import Annotated, Generic, TypeVar, Union
 
 import msgspec
 from msgspec import Struct
@@ -19,11 +21,6 @@ from pytest_ltm._storage.disk import open_regular
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.schema import bounded, escape_json_text, parse_record, show_value
 from pytest_ltm._storage.secrets import dump_json_redacted, may_have_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
-
 
 NonNegativeInt = Annotated[int, msgspec.Meta(ge=0)]
 

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from collections.abc import Callable, Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct, field, structs
 
 from pytest_ltm._journal import events, timings
 from pytest_ltm._journal.codec import iter_readable
 from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm._model.agent import Usage
 from pytest_ltm._storage.errors import BudgetSpent, ConfigurationError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
-    from pathlib import Path
-
-    from pytest_ltm._model.agent import Usage
-    from pytest_ltm._storage.locks import Shared
-
+from pytest_ltm._storage.locks import Shared
 
 MILLION = 1_000_000
 JUDGE, USER = "judge", "user"

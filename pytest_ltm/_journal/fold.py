@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, convert, field
@@ -15,10 +18,6 @@ from pytest_ltm._storage.clock import START
 from pytest_ltm._storage.errors import LtmError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from datetime import datetime
-    from pathlib import Path
-
     from typing_extensions import Self
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from math import inf
 from statistics import fmean
 from typing import TYPE_CHECKING, Literal
@@ -10,14 +12,11 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct, field, structs
 
 from pytest_ltm._language.words import STOP_WORDS, has_value, plain_words
+from pytest_ltm._model.agent import MemoryOperation
+from pytest_ltm._model.transcript import Exchange, Transcript
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
-
     from pytest_ltm._journal.result import QuestionResult
-    from pytest_ltm._model.agent import MemoryOperation
-    from pytest_ltm._model.transcript import Exchange, Transcript
 
 
 Change = Literal["new", "update", "withdrawal"]

@@ -5,22 +5,21 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct, structs
 
-from pytest_ltm._journal.memory_ledger import MemoryResult  # noqa: TC001 - read from records
-from pytest_ltm._model.agent import Mishap  # noqa: TC001 - read from records
+from pytest_ltm._journal.memory_ledger import MemoryResult
+from pytest_ltm._model.agent import Mishap
 from pytest_ltm._model.score import NO_ORACLE, UNDECIDED, Check
-from pytest_ltm._model.transcript import Count  # noqa: TC001 - read from records
+from pytest_ltm._model.transcript import Count
 from pytest_ltm._storage.disk import read_regular, write_whole
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.schema import SPARSE, bounded, from_record, json_text, parse_record, to_record
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from typing_extensions import Self
 
 

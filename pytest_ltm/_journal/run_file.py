@@ -6,9 +6,10 @@ import contextlib
 import json
 import os
 import re
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -18,10 +19,6 @@ from pytest_ltm._storage.disk import read_regular, write_whole
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm._storage.locks import lock_holder
 from pytest_ltm._storage.schema import json_text, show_value, to_record
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
 
 FILE = "run.json"
 # What a run writes at its very end.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from random import Random
 from string import Template
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 from pytest_ltm._calls import FORMS, names_model, open_model, read_model, suggest_provider
 from pytest_ltm._calls.retry import Retries
@@ -16,10 +16,6 @@ from pytest_ltm._storage.dotted import DottedPath
 from pytest_ltm._storage.errors import AgentError, AgentFault, DatasetError, TransientFault, describe_error
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._registry import find_agent
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
 
 # From a prompt to a text.
 Model: TypeAlias = Callable[[str], str]

@@ -6,24 +6,19 @@ import json
 import random
 import re
 from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.words import BULLET, STOP_WORDS, content_stems
 from pytest_ltm._storage.errors import AgentError, did_you_mean
-from pytest_ltm.agents._adapt import agent_source
+from pytest_ltm.agents._adapt import AgentSource, agent_source
 from pytest_ltm.agents._wrapping import read_tokens
 from pytest_ltm.agents.reader.memory_policies import Window, count_tokens, tokens_of
 from pytest_ltm.agents.reader.reader import Reader
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-    from datetime import datetime
-
-    from pytest_ltm.agents._adapt import AgentSource
-
 
 # What cheats say where nothing is asked.
 OKAY = "Okay."

@@ -10,15 +10,12 @@ import math
 import re
 import sys
 from collections import Counter
+from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
 
 # How many of the other words are let through while evidence is looked for.
 SHARES = (0.01, 0.05)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from math import inf
-from typing import TYPE_CHECKING, Any, TypeAlias
+from pathlib import Path
+from typing import Any, TypeAlias
 
 from msgspec import Struct, structs
 
@@ -14,24 +16,17 @@ from pytest_ltm._journal.result import (
     Automatic,
     ConversationName,
     ConversationResult,
+    Outcome,
     QuestionResult,
     ScenarioResult,
 )
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._model.plan import Plan, PlannedExample, agent_fingerprint, natural_sort_key
-from pytest_ltm._model.transcript import Exchange
+from pytest_ltm._model.transcript import Exchange, Kind
 from pytest_ltm._results.statistics.totals import FULL_MARKS, group_by
 from pytest_ltm._storage.errors import DatasetError, describe_error
 from pytest_ltm._storage.rows import json_of, read_json_rows
 from pytest_ltm.datasets._published import scenario_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
-
-    from pytest_ltm._journal.result import Outcome
-    from pytest_ltm._model.transcript import Kind
-
 
 # The branch that others correct.
 MAIN = "main"

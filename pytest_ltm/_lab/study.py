@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from pytest_ltm._cli.pytest_runs import play_run
+from pytest_ltm._journal.result import ScenarioResult
 from pytest_ltm._results.statistics.totals import group_by
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from pytest_ltm._journal.result import ScenarioResult
-
 
 # An example, and the spec of the agent that played it: labels may be shortened, specs never are.
 PlayedRow: TypeAlias = "tuple[str, ScenarioResult]"

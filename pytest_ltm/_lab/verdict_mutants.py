@@ -6,18 +6,15 @@ A mutant that passes is a defect of the rules, whatever a labelled reply says of
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 from pytest_ltm._language.dates import DAYS, MONTHS
 from pytest_ltm._language.rulings.gold import read_gold
 from pytest_ltm._language.words import content_stems, plain_words
 from pytest_ltm._storage.schema import load_yaml
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
 
 # How it was made, and the reply or the replies.
 Replies: TypeAlias = "tuple[str, str | list[str]]"

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.words import casefold_plain, plain_words
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 RE = LEXICON.expressions("clauses")
 # A reason for doubt that is none where somebody only says when it was told: "you told me earlier that it is teal".

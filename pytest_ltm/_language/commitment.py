@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
@@ -21,10 +21,6 @@ from pytest_ltm._language.clauses import (
 from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.recital import knows_not
 from pytest_ltm._language.words import plain_words
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
 
 # Words for somebody whose own things an answer may speak of.
 ASIDES = (

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from calendar import monthrange
+from collections.abc import Iterator
 from datetime import date, timedelta
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.numbers import NUMBERS, ONES
-
-if TYPE_CHECKING:
-    import re
-    from collections.abc import Iterator
-
 
 MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",

@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from pytest_ltm._language.patterns import lazy_pattern
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 MAX_DEPTH = 40
 MAX_STARTS = 24

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING
 
 from pytest_ltm._language.patterns import made_later
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class Lexicon:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from rapidfuzz.distance import OSA, Indel, Prefix
 
 from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.numbers import words_with_digits
 from pytest_ltm._language.words import STOP_WORDS, plain_words, word_stem
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
 
 _SAME = {
     word_stem(word): word_stem(first)

@@ -5,12 +5,9 @@ from __future__ import annotations
 import html
 import json
 import unicodedata
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from pytest_ltm._language.lexicon import LEXICON
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def normalize(speech: str) -> str:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from pytest_ltm._language.lexicon import LEXICON
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 # --- The words.
 

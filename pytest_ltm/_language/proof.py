@@ -5,6 +5,7 @@ A proof never knows which value is expected. What it cannot prove it leaves uncl
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
@@ -40,8 +41,6 @@ from pytest_ltm._language.recital import (
 from pytest_ltm._language.words import STOP_WORDS, is_english, plain_words, word_stem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-
     Finder = Callable[[str], Sequence[Mention]]
 
 # So many places, the last ones, are looked at.

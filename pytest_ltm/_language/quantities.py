@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pytest_ltm._language.dates import MONTH_PATTERN, month_number
 from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.numbers import NUMBERS, ONES, TENS, words_with_digits, write_digits
 from pytest_ltm._language.words import casefold_plain, plain_words
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
 
 # Word -> unit; plurals are known, too.
 UNITS = {word: unit for unit, words in LEXICON.table("units").items() for word in words}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -10,9 +12,6 @@ from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.words import casefold_plain, has_phrase, plain_words, space_delimited
 
 if TYPE_CHECKING:
-    import re
-    from collections.abc import Iterator, Sequence
-
     from typing_extensions import Self
 
 RE = LEXICON.expressions("recital")

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 
 from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.normal_form import settle_text
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
 
 # Which reading of replies this is; plans and the names of rules hold it.
 READING = "reading/1"

@@ -5,14 +5,10 @@ from __future__ import annotations
 
 import string
 import unicodedata
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from pytest_ltm._language.patterns import lazy_pattern
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
 
 _WORD = lazy_pattern(r"[^\W_]+(?:'[^\W_]+)*")
 # Letters of scripts that put no spaces between words: each counts as a word.

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_checkable
+from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
 from msgspec import Struct, field
 
-from pytest_ltm._storage.schema import ReportedCount  # noqa: TC001 - read from records
+from pytest_ltm._storage.errors import LtmError
+from pytest_ltm._storage.schema import ReportedCount
 from pytest_ltm._storage.secrets import redact_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from contextlib import AbstractContextManager
-    from datetime import datetime
-
-    from pytest_ltm._storage.errors import LtmError
 
 
 class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):

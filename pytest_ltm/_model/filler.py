@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from datetime import datetime
+from typing import Protocol
 
 from msgspec import Struct
 
 from pytest_ltm._language.patterns import lazy_pattern
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True)

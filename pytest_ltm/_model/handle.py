@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import random
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from functools import cached_property
 from textwrap import shorten
 from types import NoneType
@@ -14,16 +17,9 @@ from pytest_ltm._model.judge import PROMPTS, Judge, Opinion, ask_judge
 from pytest_ltm._model.scenario import Ask, Definition, NewSession, Request, Say, Step, Wait, Watch, Watcher
 from pytest_ltm._model.score import Check, Replies, Score, Scoring, Unscored, undecided_if_open, with_bounds
 from pytest_ltm._model.simulated_user import TURNS, LtmUser, UserQuestion
+from pytest_ltm._model.transcript import Exchange
 from pytest_ltm._storage.clock import duration
 from pytest_ltm._storage.errors import ScenarioError, did_you_mean
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from datetime import datetime, timedelta
-
-    from pytest_ltm._model.transcript import Exchange
-
 
 # Names that others use for what a scenario does.
 METHOD_ALIASES = {

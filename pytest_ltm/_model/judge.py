@@ -10,19 +10,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from string import Formatter
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from msgspec import Struct, convert
 
 from pytest_ltm._language import speech
 from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm._model.agent import Reply
 from pytest_ltm._model.score import Unscored
 from pytest_ltm._storage.errors import JudgeError, describe_error
 from pytest_ltm._storage.schema import load_packaged_yaml
-
-if TYPE_CHECKING:
-    from pytest_ltm._model.agent import Reply
-
 
 # Ends the reply of a model that had more to say, on record, too: it gives no grade.
 CUT = "\n[cut off at the model's limit for a response]"

@@ -8,10 +8,11 @@ import os
 import random
 import re
 import secrets
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 from msgspec import Struct, ValidationError, convert
 
@@ -20,10 +21,6 @@ from pytest_ltm._model.transcript import COUNTS, RAW, Count, Reading
 from pytest_ltm._storage.errors import AgentError, ConfigurationError, DefinitionError, ScenarioError
 from pytest_ltm._storage.schema import SPARSE, Field, show_value, to_record
 from pytest_ltm._storage.secrets import is_secret_name, redact_secrets, redacted_data
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
 
 # The version of the plan's JSON form.
 FORMAT = 2

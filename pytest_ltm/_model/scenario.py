@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from msgspec import Struct
 
 from pytest_ltm._language.words import has_phrase, plain_words, space_delimited
+from pytest_ltm._model.score import Score, Unscored
 from pytest_ltm._model.transcript import Exchange
 from pytest_ltm._storage.disk import read_regular
 from pytest_ltm._storage.errors import DefinitionError, ScenarioError, did_you_mean
@@ -22,7 +23,6 @@ from pytest_ltm._storage.secrets import dump_json_redacted
 
 if TYPE_CHECKING:
     from pytest_ltm._model.handle import Ltm
-    from pytest_ltm._model.score import Score, Unscored
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,16 +10,14 @@ jumps only as far as its dates have come. A decision costs O(1), a change O(log 
 from __future__ import annotations
 
 import heapq
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from typing import TypeAlias
 
 from msgspec import Struct
 
 from pytest_ltm._storage.clock import duration
 from pytest_ltm._storage.errors import ConfigurationError, ScenarioError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from datetime import datetime, timedelta
 
 
 class Start(Struct, frozen=True):

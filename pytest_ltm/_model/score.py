@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
+from pytest_ltm._storage.errors import WhyUnscored
 from pytest_ltm._storage.schema import SPARSE
-
-if TYPE_CHECKING:
-    from pytest_ltm._storage.errors import WhyUnscored
 
 
 class Replies(list[str]):

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from string import Template
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_ltm._language import speech
 from pytest_ltm._language.json import json_values
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.words import has_phrase, plain_words, space_delimited
 from pytest_ltm._model.judge import CUT, JudgeRequest, fence_text, shorten_for_judge
+from pytest_ltm._model.transcript import Exchange
 from pytest_ltm._storage.errors import ScenarioError, UserError
 from pytest_ltm._storage.schema import load_packaged_yaml
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from pytest_ltm._model.transcript import Exchange
 
 # How many messages a user has, unless a scenario says otherwise.
 TURNS = 8

@@ -6,6 +6,7 @@ import re
 import struct
 import threading
 import zlib
+from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -13,8 +14,6 @@ from pytest_ltm._storage.dotted import DottedPath
 from pytest_ltm._storage.errors import TokenizerError, did_you_mean, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     import tiktoken
 
 

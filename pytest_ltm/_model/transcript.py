@@ -8,19 +8,16 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from datetime import datetime
 from operator import attrgetter
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Literal, get_args, overload
+from typing import Literal, get_args, overload
 
 from msgspec import Struct
 
 from pytest_ltm._language import READING, speech
 from pytest_ltm._storage.disk import disk_fault
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
 
 Kind = Literal["opening", "say", "ask", "reset", "filler", "history"]
 # How many tokens of a reply that the agent generated count towards waits and spans: at most as many as the message that

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from msgspec import structs
 
+from pytest_ltm._journal.result import ConversationResult
 from pytest_ltm._language.lists import first_and_rest, join_some
+from pytest_ltm._results.gate.changes import Change, Changes, Level
+from pytest_ltm._results.gate.gate_rules import Rule
 from pytest_ltm._results.gate.verdict import Finding, GateVerdict, p_text
 from pytest_ltm._results.sentences import comparison_text
+from pytest_ltm._results.statistics.comparison import Comparison
 from pytest_ltm._results.text import clip_text, one_line, pad_left, pad_right, pluralize, wrap_text
 from pytest_ltm._storage.schema import fields_of, from_record
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from pytest_ltm._journal.result import ConversationResult
-    from pytest_ltm._results.gate.changes import Change, Changes, Level
-    from pytest_ltm._results.gate.gate_rules import Rule
-    from pytest_ltm._results.statistics.comparison import Comparison
-
 
 # How many scenarios that moved are listed for each agent and span.
 MOST_MOVED = 8

@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 import operator
 import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 
-from pytest_ltm._journal.result import Pace, at_span
-from pytest_ltm._model.agent import add_mishaps
+from pytest_ltm._journal.result import ConversationResult, Pace, RunResult, ScenarioResult, at_span
+from pytest_ltm._model.agent import Mishap, add_mishaps
 from pytest_ltm._model.score import NO_ORACLE
 from pytest_ltm._results.statistics.counts import Interval
-from pytest_ltm._results.statistics.spans_reached import pass_rate, score_interval
+from pytest_ltm._results.statistics.spans_reached import PassRate, pass_rate, score_interval
 from pytest_ltm._results.statistics.totals import (
+    Spread,
     filler_share,
     group_by,
     ltm_reach,
@@ -26,15 +28,6 @@ from pytest_ltm._results.statistics.totals import (
     total_score,
 )
 from pytest_ltm._results.text import NOTHING, format_percent, score_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from pytest_ltm._journal.result import ConversationResult, RunResult, ScenarioResult
-    from pytest_ltm._model.agent import Mishap
-    from pytest_ltm._results.statistics.spans_reached import PassRate
-    from pytest_ltm._results.statistics.totals import Spread
-
 
 Number = TypeVar("Number", int, float)
 # What is said of examples where two figures stand.

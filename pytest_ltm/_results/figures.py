@@ -6,23 +6,18 @@ here, and `python tests/golden/refresh.py schema` writes the schema anew.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from statistics import median
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-from pytest_ltm._results.columns import HAMPERED
-from pytest_ltm._results.memory_measures import MEASURES, PLACES, count_facts, count_lost
+from pytest_ltm._results.columns import HAMPERED, Column
+from pytest_ltm._results.memory_measures import MEASURES, PLACES, MemoryMeasure, count_facts, count_lost
 from pytest_ltm._results.statistics.totals import group_by, pass_k, weighted_reach
 from pytest_ltm._results.text import NOTHING, format_dollars, format_percent, short_count, span_of_time
 from pytest_ltm._storage.schema import load_packaged_yaml
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from pytest_ltm._results.columns import Column
-    from pytest_ltm._results.memory_measures import MemoryMeasure
 
 # Where tables have a figure; `trials`: in the terminal if there are several, `verbose`: with `-v`.
 Report: TypeAlias = Literal["terminal", "trials", "verbose", "markdown", "html"]

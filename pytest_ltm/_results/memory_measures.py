@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
 
+from pytest_ltm._journal.memory_ledger import FactMemory, MemoryResult
+from pytest_ltm._journal.result import ScenarioResult
 from pytest_ltm._results.text import NOTHING, shorten_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from pytest_ltm._journal.memory_ledger import FactMemory, MemoryResult
-    from pytest_ltm._journal.result import ScenarioResult
 
 
 class MemoryMeasure(Struct, frozen=True, kw_only=True):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
-from pytest_ltm._journal.result import at_span
-from pytest_ltm._results.statistics.comparison import compare_runs
+from pytest_ltm._journal.result import RunResult, at_span
+from pytest_ltm._results.statistics.comparison import Comparison, compare_runs
+from pytest_ltm._results.statistics.counts import Interval
 from pytest_ltm._results.statistics.pairs import against_control
 from pytest_ltm._results.statistics.totals import group_by
 from pytest_ltm._results.table import paint_text
@@ -23,14 +25,6 @@ from pytest_ltm._results.text import (
     shorten_text,
     wrap_text,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from pytest_ltm._journal.result import RunResult
-    from pytest_ltm._results.statistics.comparison import Comparison
-    from pytest_ltm._results.statistics.counts import Interval
-
 
 # Heads the row of the means over all examples that have a measure (micro means).
 ALL_EXAMPLES = "all examples"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from msgspec import Struct, structs
 
@@ -24,17 +25,11 @@ from pytest_ltm._journal.result import (
 from pytest_ltm._journal.run_file import LATEST, find_run, newest_first
 from pytest_ltm._results.gate.baseline import baseline_text, check_name, load_baseline
 from pytest_ltm._results.gate.changes import GateSide, one_agent
-from pytest_ltm._results.gate.plan_facts import facts_of
+from pytest_ltm._results.gate.plan_facts import PlanFacts, facts_of
 from pytest_ltm._results.text import text_of
 from pytest_ltm._storage.disk import read_regular, write_output
 from pytest_ltm._storage.errors import ConfigurationError, LtmError, did_you_mean
 from pytest_ltm._storage.schema import from_record
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pytest_ltm._results.gate.plan_facts import PlanFacts
-
 
 _RESULTS = "*/results.json"
 

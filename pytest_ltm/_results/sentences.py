@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from pytest_ltm._journal.result import at_span, span_place
+from pytest_ltm._journal.result import ConversationResult, Precheck, RunResult, at_span, span_place
 from pytest_ltm._language.lists import join_words
-from pytest_ltm._model.agent import add_mishaps
+from pytest_ltm._model.agent import Mishap, add_mishaps
 from pytest_ltm._results.gate.verdict import p_text
-from pytest_ltm._results.statistics.comparison import ALPHA, chance_here, trials_to_tell
-from pytest_ltm._results.statistics.spans_reached import effective_span
+from pytest_ltm._results.statistics.comparison import ALPHA, Comparison, chance_here, trials_to_tell
+from pytest_ltm._results.statistics.pairs import Pair
+from pytest_ltm._results.statistics.spans_reached import EffectiveSpan, effective_span
 from pytest_ltm._results.statistics.totals import group_by
 from pytest_ltm._results.text import exact_dollars, one_line, pluralize, short_count
 from pytest_ltm._storage.schema import fields_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from pytest_ltm._journal.result import ConversationResult, Precheck, RunResult
-    from pytest_ltm._model.agent import Mishap
-    from pytest_ltm._results.statistics.comparison import Comparison
-    from pytest_ltm._results.statistics.pairs import Pair
-    from pytest_ltm._results.statistics.spans_reached import EffectiveSpan
 
 
 def spans_of(run: RunResult) -> dict[str, EffectiveSpan]:

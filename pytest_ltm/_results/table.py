@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
 from pytest_ltm._results.text import columns_of, one_line, pad_left, pad_right, shorten_text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 Style: TypeAlias = Literal["", "good", "part", "bad", "strong", "dim"]
 

@@ -6,15 +6,11 @@ import json
 import re
 from datetime import timedelta
 from math import floor, log10
-from typing import TYPE_CHECKING
 
+from pytest_ltm._journal.result import Automatic, ScenarioResult
 from pytest_ltm._results.statistics.totals import FULL_MARKS
 from pytest_ltm._storage.clock import describe_duration
 from pytest_ltm._storage.sanitize import for_screen
-
-if TYPE_CHECKING:
-    from pytest_ltm._journal.result import Automatic, ScenarioResult
-
 
 # Texts of such characters, ASCII and Latin letters and typographic signs, have a column for each.
 _NARROW = re.compile("[\\n -~\\xa1-\\xac\\xae-\\u02ff\\u2010-\\u2027\\u2030-\\u205e]*")

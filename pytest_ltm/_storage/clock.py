@@ -8,16 +8,13 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextvars import ContextVar
 from datetime import datetime, timedelta, timezone
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from pytest_ltm._storage.errors import ScenarioError, Stopped
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 # These are kept so that freezegun, which replaces what modules have imported, leaves our own time alone.
 _now = datetime.now

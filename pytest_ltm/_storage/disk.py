@@ -12,15 +12,12 @@ import math
 import os
 import shutil
 import stat
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, BinaryIO
+from typing import IO, BinaryIO
 
 from pytest_ltm._storage.clock import stopwatch_seconds
 from pytest_ltm._storage.errors import DatasetError, DiskFault, LtmError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 # The shortest time between two flushes to disk: each reply of an agent that takes as long.
 LASTING_SECONDS = 1.0

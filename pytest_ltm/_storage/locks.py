@@ -9,6 +9,8 @@ import contextlib
 import json
 import os
 import socket
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._storage.clock import sleep_interruptibly, wall_time
@@ -16,9 +18,6 @@ from pytest_ltm._storage.disk import disk_fault, read_regular, write_whole
 from pytest_ltm._storage.errors import LtmError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from filelock import BaseFileLock
 
 

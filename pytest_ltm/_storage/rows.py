@@ -5,17 +5,13 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from pytest_ltm._storage.errors import DatasetError, DefinitionError, did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
-
-    from pytest_ltm._storage.schema import Field
-
+from pytest_ltm._storage.schema import Field
 
 # Larger numbers stand for nothing; some of them cannot even be written.
 _LARGEST = 10**100

@@ -9,12 +9,10 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from pytest_ltm._storage.secrets import HIDDEN, map_json_texts, redact_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 _CODE = r"0?[0-79]|2\d|[349][0-7]|[34]9|10[0-7]|[34]8;5;\d{1,3}|[34]8;2;\d{1,3};\d{1,3};\d{1,3}"
 # What sets colours and styles, and hides nothing.

@@ -7,9 +7,10 @@ import json
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import timedelta
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 from msgspec import Struct, field
@@ -18,10 +19,6 @@ from pytest_ltm._storage.clock import duration
 from pytest_ltm._storage.disk import open_regular
 from pytest_ltm._storage.errors import DefinitionError, LtmError, ScenarioError, did_you_mean
 from pytest_ltm._storage.secrets import dump_json_redacted
-
-if TYPE_CHECKING:
-    from datetime import timedelta
-
 
 # How deeply a file's values may be nested.
 DEPTH = 100

@@ -7,11 +7,12 @@ import functools
 import inspect
 import secrets
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import KW_ONLY, dataclass, field
+from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 from pytest_ltm._calls.event_loop import has_thread, shares_loop
 from pytest_ltm._calls.foreign import ForeignCaller, is_amount, is_count, shown
@@ -19,6 +20,7 @@ from pytest_ltm._model.agent import Agent, Configured, KeepsUsers, Resettable, U
 from pytest_ltm._model.transcript import RAW, Reading
 from pytest_ltm._storage.dotted import DottedPath, is_dotted
 from pytest_ltm._storage.errors import AgentError
+from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents._capabilities import accepts_arguments, capabilities_of, register_control, required_parameters
 from pytest_ltm.agents._discovery import (
     Called,
@@ -28,13 +30,6 @@ from pytest_ltm.agents._discovery import (
     refuse_framework_object,
 )
 from pytest_ltm.agents._hidden import can_hide_folders
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
-    from pathlib import Path
-
-    from pytest_ltm._storage.schema import Field
-
 
 __all__ = ["AgentSource", "agent_source", "capabilities_of", "is_amount"]
 

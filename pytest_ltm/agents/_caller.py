@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from pytest_ltm._calls.foreign import ForeignCaller, check_reply, check_texts, check_usage, is_count, shown
 from pytest_ltm._calls.hub import OutOfTime, call_in_own_thread, own_thread
 from pytest_ltm._calls.logged_errors import LoggedErrors
+from pytest_ltm._calls.retry import Failed, Retries
 from pytest_ltm._calls.time_limits import FORK_MESSAGE, copied
 from pytest_ltm._model.agent import (
     Agent,
@@ -29,13 +32,6 @@ from pytest_ltm._storage.clock import stopwatch_seconds
 from pytest_ltm._storage.disk import read_image
 from pytest_ltm._storage.errors import AgentError, AgentFault, DatasetError, LtmInternalError
 from pytest_ltm.agents._capabilities import accepts_arguments, capabilities_of, is_prompted, takes_user, user_kwargs
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from datetime import datetime
-
-    from pytest_ltm._calls.retry import Failed, Retries
-    from pytest_ltm._model.agent import ExpectedReply, MemoryOperation
 
 # For pytest: who reads of an agent's exception wants the agent's frames, not these.
 __tracebackhide__ = True

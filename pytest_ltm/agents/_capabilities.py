@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import inspect
 import weakref
-from typing import TYPE_CHECKING, Any, TypeGuard
+from collections.abc import Callable, Iterable
+from typing import Any, TypeGuard
 
 from pytest_ltm._model.agent import (
     CAPABILITIES,
@@ -17,10 +18,6 @@ from pytest_ltm._model.agent import (
     Stateless,
 )
 from pytest_ltm._storage.errors import AgentError, describe_error
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
 
 # The controls that a spec of this package made; no class makes a control of anything else.
 _CONTROLS = weakref.WeakSet[Prompted]()

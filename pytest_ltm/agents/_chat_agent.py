@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from msgspec import structs
 
@@ -19,11 +21,6 @@ from pytest_ltm._storage.schema import Field, escape_json_text
 from pytest_ltm.agents._adapt import AgentSource, agent_source, current_reading, is_keyless
 from pytest_ltm.agents._unbuilt import ENCODING, FixedContext, Offer, reply_tokens
 from pytest_ltm.agents._wrapping import Timing, stamp_message
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from contextlib import AbstractContextManager
-
 
 # What a message holds: a text, or parts with images.
 Content: TypeAlias = "str | list[dict[str, Any]]"

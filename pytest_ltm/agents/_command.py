@@ -6,8 +6,10 @@ import json
 import os
 import shlex
 import shutil
+from collections.abc import Callable, Mapping
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -16,11 +18,6 @@ from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm._storage.schema import Field, to_record
 from pytest_ltm.agents import _adapt
 from pytest_ltm.agents._process import STDERR, LineProcess, OutOfStep
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from datetime import datetime
-
 
 # The capabilities that a process may have.
 CAPABILITIES = (

@@ -5,8 +5,9 @@ from __future__ import annotations
 import bisect
 import json
 import math
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from pytest_ltm._model.agent import ExpectedReply, Prompted, Reply, Usage
 from pytest_ltm._storage.errors import AgentError
@@ -15,9 +16,6 @@ from pytest_ltm.agents._wrapping import FreshPromptAgent, await_result
 from pytest_ltm.agents.reader.memory_policies import Full, Memory, Window, count_tokens, tokens_of
 from pytest_ltm.agents.reader.reader import Reader
 from pytest_ltm.fillers import answers_of, reply_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
 
 
 class ByLength(Memory):

@@ -11,9 +11,10 @@ import importlib.util
 import inspect
 import pkgutil
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct, convert
 
@@ -21,10 +22,6 @@ from pytest_ltm._model.agent import CAPABILITIES, Reply
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm._storage.schema import load_packaged_yaml
 from pytest_ltm.agents._capabilities import accepts_arguments, protocol_members, required_parameters
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 # Other names under which agents reply: taken where there is exactly one of them, and it takes the message alone.
 CALLS = ("chat", "invoke", "run", "respond", "__call__")

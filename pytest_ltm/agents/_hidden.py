@@ -13,12 +13,9 @@ import os
 import struct
 import sys
 from functools import cache
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from pytest_ltm._storage.errors import AgentError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION, _PATH_BENEATH = 1, 1

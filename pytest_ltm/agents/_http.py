@@ -6,8 +6,10 @@ import json
 import os
 import re
 import secrets
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from msgspec import Struct, field
@@ -18,11 +20,6 @@ from pytest_ltm._storage.errors import AgentError, AgentFault, TransientFault, d
 from pytest_ltm._storage.schema import Field
 from pytest_ltm._storage.secrets import remember_secret
 from pytest_ltm.agents import _adapt
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from datetime import datetime
-
 
 _PATH = re.compile(r"[^.\s]+(?:\.[^.\s]+)*")
 

@@ -6,7 +6,10 @@ import contextlib
 import shutil
 import sys
 import textwrap
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -17,12 +20,6 @@ from pytest_ltm._storage.sanitize import for_screen
 from pytest_ltm._storage.schema import Field, to_record
 from pytest_ltm.agents import _mailbox
 from pytest_ltm.agents._adapt import AgentSource, agent_source, is_keyless
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import datetime
-    from pathlib import Path
-
 
 # The exchanges that are shown again before the next message, of those that were told and not asked.
 REMINDED = 3

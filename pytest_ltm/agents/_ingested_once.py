@@ -6,9 +6,11 @@ first question, go on from what it had made of it; one that is told anything els
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -16,11 +18,6 @@ from pytest_ltm._model.agent import TakesTurns
 from pytest_ltm.agents._adapt import AgentSource, agent_source, capabilities_of
 from pytest_ltm.agents._wrapping import FreshPromptAgent, InTurn
 from pytest_ltm.agents.memory.stores import Steps, stepwise
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import datetime
-
 
 # Capabilities that an agent which may go on from another's state does not have.
 _OWN = frozenset({"Checkpointable", "KeepsUsers", "Stateless"})

@@ -16,8 +16,10 @@ import hashlib
 import hmac
 import os
 import secrets
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, TypeVar
+from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct, structs
@@ -25,11 +27,6 @@ from msgspec import Struct, structs
 from pytest_ltm._storage.clock import wall_time
 from pytest_ltm._storage.disk import make_private, write_whole
 from pytest_ltm._storage.schema import json_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
 
 PEOPLE, BOX = "people", "person"
 LONGEST_NICKNAME = 40

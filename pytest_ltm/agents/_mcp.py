@@ -9,10 +9,11 @@ import os
 import shlex
 import shutil
 import tempfile
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import ExitStack, asynccontextmanager, suppress
 from datetime import datetime
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -28,10 +29,6 @@ from pytest_ltm.agents.memory.reading import PARAMETERS as READING
 from pytest_ltm.agents.memory.reading import Reading, parse_reading
 from pytest_ltm.agents.memory.stores import Stored
 from pytest_ltm.agents.memory.thinker import Thinker, make_thinker
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Collection, Mapping
-
 
 STORE_CAPABILITIES = frozenset(
     {"AnswersAlone", "AcceptsHistory", "TimeAware", "ReportsUsage", "ShowsRetrieval", "Configured"}

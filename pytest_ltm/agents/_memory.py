@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
 from msgspec import structs
 
@@ -16,10 +16,6 @@ from pytest_ltm.agents._unbuilt import Remembering
 from pytest_ltm.agents.memory.embeddings import make_embeds
 from pytest_ltm.agents.memory.parameters import GROUPS, NAMES, memory_settings
 from pytest_ltm.agents.memory.thinker import Thinker, make_thinker
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
 
 CAPABILITIES = frozenset({
     "Resettable", "Checkpointable", "AnswersAlone", "AcceptsHistory", "TimeAware", "ReportsUsage", "ShowsRetrieval",

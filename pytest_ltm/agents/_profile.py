@@ -5,16 +5,22 @@ from __future__ import annotations
 import functools
 import inspect
 import typing
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from pytest_ltm._calls import ModelSpec
+from pytest_ltm._engine.port import Enclosed
 from pytest_ltm._journal import events
 from pytest_ltm._journal.cost import TokenUse
 from pytest_ltm._model.agent import CAPABILITIES, Capabilities, Promised, Reply, SeparatesUsers
 from pytest_ltm._model.tokens import TokenCounter, token_counter
+from pytest_ltm._model.transcript import Exchange
+from pytest_ltm._storage.clock import Clock
 from pytest_ltm._storage.errors import LtmError
+from pytest_ltm.agents._adapt import AgentSource
 from pytest_ltm.agents._caller import MAX_MESSAGE_TOKENS
 from pytest_ltm.agents._capabilities import capabilities_of, is_prompted, protocol_members, takes_user
 from pytest_ltm.agents._controls import Bias, ContextWindowAgent
@@ -24,15 +30,6 @@ from pytest_ltm.agents._wrapping import PADDING_CAPABILITIES, Padding, Timing, p
 from pytest_ltm.agents.reader.memory_policies import Memory, count_tokens, make_memory
 from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.fillers import answers_of, reply_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from pytest_ltm._calls import ModelSpec
-    from pytest_ltm._engine.port import Enclosed
-    from pytest_ltm._model.transcript import Exchange
-    from pytest_ltm._storage.clock import Clock
-    from pytest_ltm.agents._adapt import AgentSource
 
 E = TypeVar("E", bound=events.Event)
 

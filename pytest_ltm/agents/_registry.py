@@ -9,12 +9,13 @@ import importlib
 import inspect
 import os
 import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qsl
 
 from msgspec import structs
@@ -28,14 +29,9 @@ from pytest_ltm._storage.secrets import is_secret_name, redact_secrets, remember
 from pytest_ltm.agents._adapt import CONVERSATION_ID_PARAMETER, AgentSource, agent_source, dotted_source, is_keyless
 from pytest_ltm.agents._controls import Echo, Silent, make_cost, make_length_bias, make_oracle
 from pytest_ltm.agents._discovery import find_only_agent, is_module
+from pytest_ltm.agents._subprocess_agent import Processes
 from pytest_ltm.agents._wrapping import make_padded
 from pytest_ltm.agents.reader.reader import make_reader
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from pytest_ltm.agents._subprocess_agent import Processes
-
 
 _NAMED = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_.-]*)\s*=(.*)", re.DOTALL)
 _WHOLE = re.compile(r"(?:cmd|mcp|https?|replay):")

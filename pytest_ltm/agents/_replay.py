@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from msgspec import Struct
 
@@ -19,19 +21,13 @@ from pytest_ltm._journal.result import ConversationName
 from pytest_ltm._journal.run_file import LATEST, conversations_in, find_run
 from pytest_ltm._model.agent import Announced, ExpectedReply, Prompted, Reply
 from pytest_ltm._model.filler import is_cut
+from pytest_ltm._model.simulated_user import UserQuestion
+from pytest_ltm._model.transcript import Count
 from pytest_ltm._storage.disk import open_regular, read_regular
 from pytest_ltm._storage.errors import AgentError, AgentFault, ConfigurationError, LtmError, UserError, did_you_mean
 from pytest_ltm.agents._adapt import AgentSource, grant_capabilities
 from pytest_ltm.datasets._published import scenario_of
 from pytest_ltm.fillers import answers_of, reply_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from datetime import datetime
-
-    from pytest_ltm._model.simulated_user import UserQuestion
-    from pytest_ltm._model.transcript import Count
-
 
 _AROUND, _MIDDLE = 40, 200
 """Characters that a diff shows on either side of the difference, and of it."""

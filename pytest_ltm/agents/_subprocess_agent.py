@@ -8,8 +8,11 @@ from __future__ import annotations
 import base64
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from msgspec import Struct, convert
 
@@ -22,12 +25,6 @@ from pytest_ltm._storage.errors import AgentFault
 from pytest_ltm._storage.secrets import redact_secrets
 from pytest_ltm.agents._adapt import AgentSource, AgentUnavailable, grant_capabilities, is_keyless
 from pytest_ltm.agents._process import STDERR, LineProcess, OutOfStep
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-    from pathlib import Path
-
 
 # With our sys.path, so that the module is found where it would be found here.
 _BOOT = "import sys; sys.path[:] = eval(sys.argv.pop(1)); from pytest_ltm.agents._subprocess_main import main; main()"

@@ -13,10 +13,11 @@ import json
 import os
 import sys
 import traceback
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 from types import FunctionType, MethodType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from msgspec import to_builtins
 from msgspec.structs import asdict
@@ -32,10 +33,6 @@ from pytest_ltm._storage.errors import AgentError, AgentFault, text_of
 from pytest_ltm.agents._adapt import AgentSource, allow_missing_keys, capabilities_of, dotted_source
 from pytest_ltm.agents._capabilities import accepts_arguments, near_misses, user_kwargs
 from pytest_ltm.agents._hidden import can_hide_folders, hide_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
 
 # The characters of a traceback that are told: its beginning and its end.
 _LONGEST = 20_000

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec import Struct
 
+from pytest_ltm._calls import ModelSpec
+from pytest_ltm._model.agent import TakesTurns
 from pytest_ltm._model.transcript import RAW, Reading
-
-if TYPE_CHECKING:
-    from pytest_ltm._calls import ModelSpec
-    from pytest_ltm._model.agent import TakesTurns
-
 
 # Of chat models whose own is not said.
 ENCODING = "o200k_base"

@@ -5,11 +5,12 @@ from __future__ import annotations
 import inspect
 import json
 from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
@@ -19,9 +20,6 @@ from pytest_ltm._storage.errors import AgentError, ConfigurationError
 from pytest_ltm.agents._adapt import AgentSource, agent_source, capabilities_of
 from pytest_ltm.agents._capabilities import is_prompted, protocol_members, user_kwargs
 from pytest_ltm.agents.reader.memory_policies import count_tokens, tokens_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
 
 
 class FreshPromptAgent:

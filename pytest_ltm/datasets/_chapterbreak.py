@@ -7,19 +7,16 @@ beginning of the next chapter) and `negs` (five others). A file that holds one s
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_ltm._language.numbers import BELOW_HUNDRED
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._storage.errors import DatasetError, did_you_mean
-
-if TYPE_CHECKING:
-    import random
-
 
 # What `split` may be.
 SPLITS = ("all", "ao3", "pg19")

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
-    from pathlib import Path
-
     from pytest_ltm._model.filler import PastExchange
     from pytest_ltm._model.plan import Questions
     from pytest_ltm._model.scenario import Definition

@@ -5,13 +5,17 @@ Light to import: they stand in every `pytest --help`, which reads no file and pl
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm.datasets._dataset import (
     Dataset,
     DatasetOption,
+    DatasetSuite,
     number_of,
     one_of,
     parse_token_limit,
@@ -20,11 +24,6 @@ from pytest_ltm.datasets._dataset import (
 )
 
 if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
-
-    from pytest_ltm.datasets._dataset import DatasetSuite
     from pytest_ltm.datasets._interchange import History, HistoryReader
 
 

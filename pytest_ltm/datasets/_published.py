@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_ltm._journal.result import node_label
 from pytest_ltm._language.patterns import lazy_pattern
@@ -18,12 +18,7 @@ from pytest_ltm._model.scenario import Ask, Definition, Say, Step, Wait, read_de
 from pytest_ltm._model.suite import Suite, SuiteEntry, built_in, load_suite, separate_entries
 from pytest_ltm._storage import schema as _yaml
 from pytest_ltm._storage.errors import DefinitionError
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from pytest_ltm._storage.schema import Field
-
+from pytest_ltm._storage.schema import Field
 
 # The file that holds the menu of the published Restaurant: dishes by section, `{"Section": ["dish", …]}`.
 MENU = "restaurant_menu.json"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from msgspec import Struct
 
@@ -24,14 +25,8 @@ from pytest_ltm._language.numbers import write_digits
 from pytest_ltm._language.quantities import CLOCKS, read_quantities
 from pytest_ltm._language.recital import recites_messages
 from pytest_ltm._language.words import plain_words
-from pytest_ltm._model.score import Check, Scoring
+from pytest_ltm._model.score import Check, Score, Scoring
 from pytest_ltm.evaluators._rules import LEXICON, Ruled, answer_at, values_at
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from pytest_ltm._model.score import Score
-
 
 NUMBER, ORDER, SET, NAME = "number", "order", "set", "name"
 RE = LEXICON.expressions("aggregates")

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 from math import comb, sqrt
-from typing import TYPE_CHECKING
 
 from pytest_ltm._language.clauses import phrase_positions
 from pytest_ltm._language.commitment import Mention
 from pytest_ltm._language.proof import prove, telling_words
 from pytest_ltm._language.words import plain_words, strip_punctuation, word_stem
 from pytest_ltm.evaluators._rules import LEXICON
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
 
 RE = LEXICON.expressions("benchmarks")
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
 from msgspec import Struct
 
@@ -19,14 +20,8 @@ from pytest_ltm._language.words import (
     plain_words,
     space_delimited,
 )
-from pytest_ltm._model.score import Scoring  # noqa: TC001 - the signature of a struct names it  # noqa: TC001 - the signature of a struct names it
+from pytest_ltm._model.score import Score, Scoring
 from pytest_ltm.evaluators._rules import LEXICON, Ruled
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pytest_ltm._model.score import Score
-
 
 COLOURS = LEXICON.words("choices colours")
 RE = LEXICON.expressions("choices", number="|".join(("one", *COUNTS)), ordinals="|".join(ORDINALS))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from msgspec import Struct
 
@@ -24,13 +25,8 @@ from pytest_ltm._language.numbers import DAYS, write_digits
 from pytest_ltm._language.proof import prove, tells_nothing_new
 from pytest_ltm._language.recital import copies_user, offers_guess, recites_messages, short_items, tells_nothing
 from pytest_ltm._language.words import evidence_snippet, plain_words
-from pytest_ltm._model.score import Scoring  # noqa: TC001 - the signature of a struct names it
+from pytest_ltm._model.score import Score, Scoring
 from pytest_ltm.evaluators._rules import LEXICON, RuleCheck, Ruled, answer_at, values_at
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from pytest_ltm._model.score import Score
 
 NOW, BEFORE, WHEN = "now", "before", "when"
 RE = LEXICON.expressions(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from msgspec import Struct
 
@@ -22,16 +23,10 @@ from pytest_ltm._language.words import (
     strip_punctuation,
     word_stem,
 )
-from pytest_ltm._model.judge import Judge  # noqa: TC001 - the signature of a struct names it
+from pytest_ltm._model.judge import Judge
 from pytest_ltm._model.score import Check, Score, Scoring, Unscored
+from pytest_ltm._model.transcript import Exchange
 from pytest_ltm.evaluators._rules import LEXICON, RuleCheck, Ruled, answer_at, judge_verdict, values_at
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pytest_ltm._model.score import Scoring
-    from pytest_ltm._model.transcript import Exchange
-
 
 # The share of the quote's own words that a reply must have before a judge is asked about it.
 _NEARLY = 0.6

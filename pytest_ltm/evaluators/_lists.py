@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from msgspec import Struct
 
@@ -16,13 +16,8 @@ from pytest_ltm._language.numbers import NUMBERS
 from pytest_ltm._language.overlap import rouge_l
 from pytest_ltm._language.recital import REPEATS, only_offers_example, recites_messages, repeats_told
 from pytest_ltm._language.words import BULLET, casefold_plain, evidence_snippet, plain_words, word_stem
-from pytest_ltm._model.score import Scoring  # noqa: TC001 - the signature of a struct names it  # noqa: TC001 - the signature of a struct names it
+from pytest_ltm._model.score import Score, Scoring
 from pytest_ltm.evaluators._rules import LEXICON, Ruled
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pytest_ltm._model.score import Score
 
 Item: TypeAlias = tuple[str, int]
 Matches: TypeAlias = Callable[[str, str], bool]

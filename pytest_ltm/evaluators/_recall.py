@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from msgspec import Struct, structs
 
@@ -35,13 +37,9 @@ from pytest_ltm._language.words import (
     space_delimited,
     word_stem,
 )
-from pytest_ltm._model.judge import Judge  # noqa: TC001 - the signature of a struct names it
+from pytest_ltm._model.judge import Judge
 from pytest_ltm._model.score import Score, Scoring, Unscored
 from pytest_ltm.evaluators._rules import LEXICON, RuleCheck, Ruled, answer_at, judge_verdict, values_at
-
-if TYPE_CHECKING:
-    import re
-    from collections.abc import Iterable, Iterator, Sequence
 
 
 class KnowsCurrentFacts(Ruled, Struct, frozen=True):

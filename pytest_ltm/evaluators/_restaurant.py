@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from msgspec import Struct, structs
 
@@ -15,9 +16,6 @@ from pytest_ltm._language.words import STOP_WORDS, evidence_snippet, plain_words
 from pytest_ltm._model.judge import PROMPTS, Judge, ask_judge
 from pytest_ltm._model.score import Check, Score, Scoring, Unscored
 from pytest_ltm.evaluators._rules import LEXICON, Ruled, answer_at
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
 
 
 def _stems(text: str) -> frozenset[str]:

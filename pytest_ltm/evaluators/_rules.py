@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 from msgspec import Struct, structs
 
 from pytest_ltm._language import normalize, speech
 from pytest_ltm._language.lexicon import Lexicon
+from pytest_ltm._language.proof import Proof
 from pytest_ltm._language.recital import ToldReply
 from pytest_ltm._language.words import evidence_snippet
-from pytest_ltm._model.judge import PROMPTS, ask_judge
+from pytest_ltm._model.judge import PROMPTS, Judge, ask_judge
 from pytest_ltm._model.score import SCORINGS, Check, Replies, Score, Scoring, Unscored
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from pytest_ltm._language.proof import Proof
-    from pytest_ltm._model.judge import Judge
 
 LEXICON = Lexicon(__package__)
 V = TypeVar("V", bound="Score | Unscored")

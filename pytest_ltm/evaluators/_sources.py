@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from msgspec import Struct
 
@@ -13,15 +15,9 @@ from pytest_ltm._language.commitment import Mention, asserted_mentions, committe
 from pytest_ltm._language.proof import prove
 from pytest_ltm._language.recital import recites_messages, tells_nothing
 from pytest_ltm._language.words import plain_words
-from pytest_ltm._model.score import Check, Scoring
+from pytest_ltm._model.score import Check, Score, Scoring
 from pytest_ltm.evaluators._hygiene import day_mentions
 from pytest_ltm.evaluators._rules import LEXICON, Ruled, answer_at, values_at
-
-if TYPE_CHECKING:
-    import re
-    from collections.abc import Iterable, Sequence
-
-    from pytest_ltm._model.score import Score
 
 PICK, WHO, SURE, WHEN, NEXT, OWN = "pick", "who", "sure", "when", "next", "own"
 USER, AGENT = "user", "agent"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from msgspec import Struct
 
@@ -16,9 +17,6 @@ from pytest_ltm._language.recital import enumerates_everything
 from pytest_ltm._language.words import plain_words
 from pytest_ltm._model.score import Check, Score, Scoring
 from pytest_ltm.evaluators._rules import LEXICON, Ruled
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 
 class DecodesMessages(Ruled, Struct, frozen=True):

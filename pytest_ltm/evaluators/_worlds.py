@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from msgspec import Struct
 
@@ -16,14 +17,8 @@ from pytest_ltm._language.proof import prove, tells_nothing_new
 from pytest_ltm._language.quantities import CLOCKS, read_quantities
 from pytest_ltm._language.recital import recites_messages
 from pytest_ltm._language.words import plain_words
-from pytest_ltm._model.score import Scoring  # noqa: TC001 - the signature of a struct names it
+from pytest_ltm._model.score import Score, Scoring
 from pytest_ltm.evaluators._rules import LEXICON, RuleCheck, Ruled, answer_at
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from pytest_ltm._model.score import Score
-
 
 RE = LEXICON.expressions("worlds")
 _AWAY = r"\b(?:outside|beyond|away from)(?: of)?(?: (?:your|the|my|that|its|\w+s))* \w+"

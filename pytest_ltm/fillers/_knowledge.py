@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from calendar import isleap
+from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from functools import cache
 from itertools import chain, pairwise
 from math import gcd, isqrt, lcm
+from random import Random
 from string import ascii_lowercase, ascii_uppercase, digits
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from pytest_ltm._language.dates import DAYS, MONTHS
 from pytest_ltm._language.numbers import ONES, ORDINALS, TENS
+from pytest_ltm._model.tokens import TokenCounter
 from pytest_ltm._storage.schema import load_packaged_yaml
 from pytest_ltm.fillers._quiz import FactTokens, QuizFact, cost_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from random import Random
-
-    from pytest_ltm._model.tokens import TokenCounter
-
 
 _DATA = load_packaged_yaml(__file__, "knowledge.yml")
 _WORDS, _NATO, _MORSE, _GREEK, _ELEMENTS = (

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from pytest_ltm._model.tokens import TokenCounter
 from pytest_ltm.locales import CODES, load_language
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from pytest_ltm._model.tokens import TokenCounter
-
 
 # The first line of every message of `trivia`.
 INSTRUCTION = (

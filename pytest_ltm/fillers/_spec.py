@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from itertools import permutations, repeat
 from math import exp, log
 from operator import add, mod, mul
-from typing import TYPE_CHECKING, cast
+from random import Random
+from typing import cast
 
 from pytest_ltm._language.small_talk import read_templates
-from pytest_ltm._model.filler import FillerExchange
+from pytest_ltm._model.filler import Filler, FillerExchange
+from pytest_ltm._model.tokens import TokenCounter
 from pytest_ltm._storage.dotted import DottedPath
 from pytest_ltm._storage.errors import FillerError, describe_error, did_you_mean
 from pytest_ltm.fillers._quiz import FactTokens, QuizFact
@@ -25,16 +28,7 @@ from pytest_ltm.fillers._trivia import (
     pool_of_file,
     shuffled_range,
 )
-from pytest_ltm.locales import ENGLISH
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from random import Random
-
-    from pytest_ltm._model.filler import Filler
-    from pytest_ltm._model.tokens import TokenCounter
-    from pytest_ltm.locales import Language
-
+from pytest_ltm.locales import ENGLISH, Language
 
 # Of sentences, shares and lengths; another number for every change, because it is part of the plan's fingerprint.
 VERSION = 4

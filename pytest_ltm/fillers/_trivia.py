@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import chain, combinations
 from math import exp, log
 from pathlib import Path
+from random import Random
 from statistics import median_low
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from pytest_ltm._model.filler import FillerExchange
+from pytest_ltm._model.tokens import TokenCounter
 from pytest_ltm._storage.errors import FillerError
 from pytest_ltm._storage.schema import load_packaged_yaml
 from pytest_ltm.fillers._knowledge import arithmetic_facts
@@ -25,13 +28,6 @@ from pytest_ltm.fillers._quiz import (
     message_of,
     reply_of,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from random import Random
-
-    from pytest_ltm._model.tokens import TokenCounter
-
 
 T = TypeVar("T")
 

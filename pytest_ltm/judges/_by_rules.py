@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pytest_ltm._language.lexicon import Lexicon
 from pytest_ltm._language.numbers import COUNTS
 from pytest_ltm._language.words import content_of, plain_words
+from pytest_ltm._model.judge import Inquiry
 from pytest_ltm.datasets.locomo.strict import strict_verdict
 from pytest_ltm.evaluators import Menu, RecallsJoke, orders_drink
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pytest_ltm._model.judge import Inquiry
-
 
 # The share of the right answer's own words that an answer must have.
 _ENOUGH = 0.75

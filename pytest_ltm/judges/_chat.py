@@ -5,26 +5,19 @@ Temperature 0, structured replies where the server gives them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pytest_ltm._calls import open_model, read_model
-from pytest_ltm._model.agent import Reply, usage_of
-from pytest_ltm._model.judge import CUT
+from pytest_ltm._calls import Completions, ModelSpec, Used, open_model, read_model
+from pytest_ltm._calls.completions import Message
+from pytest_ltm._model.agent import Reply, Usage, usage_of
+from pytest_ltm._model.judge import CUT, JudgeRequest
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._storage.errors import AgentFault, ConfigurationError, text_of
 from pytest_ltm.agents._chat_agent import FRAME
 from pytest_ltm.agents._unbuilt import ENCODING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from pytest_ltm._calls import Completions, ModelSpec, Used
-    from pytest_ltm._calls.completions import Message
-    from pytest_ltm._model.agent import Usage
-    from pytest_ltm._model.judge import JudgeRequest
-
 
 # Status codes of a server that does not take what it was given.
 _REFUSED = (400, 404, 422)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tempfile
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,9 +15,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from msgspec import to_builtins
 
 from pytest_ltm._journal import events
+from pytest_ltm._journal.cost import Account, Tariff
+from pytest_ltm._journal.events import Journal
 from pytest_ltm._journal.timings import JudgeTime, Timings
 from pytest_ltm._model.agent import Reply, Usage
-from pytest_ltm._model.judge import LtmJudge, parse_grade
+from pytest_ltm._model.judge import Inquiry, LtmJudge, parse_grade
 from pytest_ltm._model.score import Unscored
 from pytest_ltm._storage.clock import stopwatch_seconds
 from pytest_ltm._storage.disk import make_private
@@ -25,11 +28,6 @@ from pytest_ltm._storage.schema import json_text
 from pytest_ltm.judges._model_calls import BudgetedCaller, ModelUse, on_record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from pytest_ltm._journal.cost import Account, Tariff
-    from pytest_ltm._journal.events import Journal
-    from pytest_ltm._model.judge import Inquiry
     from pytest_ltm.judges._hidden_checks import HiddenChecks, KnownAnswer
 
 

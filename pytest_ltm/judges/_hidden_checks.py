@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from random import Random
+from typing import Any
 
 from msgspec import Struct
 
 from pytest_ltm._journal.prechecks import LEAST_CHECKS
 from pytest_ltm._language.recital import refuses_answer
-from pytest_ltm._model.judge import PROMPTS
+from pytest_ltm._model.judge import PROMPTS, Inquiry
 from pytest_ltm._storage.schema import load_packaged_yaml
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from random import Random
-
-    from pytest_ltm._model.judge import Inquiry
-
 
 ONE_IN = 10
 # The words of the longest right answer that is used: of a longer one a judge might want only a part.

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from msgspec import Struct
 
 from pytest_ltm._calls import FORMS, names_model, suggest_provider
 from pytest_ltm._calls.retry import Retries
 from pytest_ltm._model.agent import Configured
-from pytest_ltm._model.judge import PROMPTS, Judge
+from pytest_ltm._model.judge import PROMPTS, AnsweredBy, Inquiry, Judge
 from pytest_ltm._storage.dotted import DottedPath, is_dotted
 from pytest_ltm._storage.errors import ConfigurationError, JudgeError, LtmError, describe_error, did_you_mean
 from pytest_ltm._storage.secrets import redact_secrets
 from pytest_ltm.agents._capabilities import accepts_arguments
 from pytest_ltm.judges._chat import make_client
 from pytest_ltm.judges._model_calls import ModelCaller
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from pytest_ltm._model.judge import AnsweredBy, Inquiry
 
 
 class Always(Struct, frozen=True):

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct
 
 from pytest_ltm._calls.foreign import ForeignCaller, check_reply
 from pytest_ltm._calls.hub import own_thread, taking_turns
+from pytest_ltm._calls.retry import Failed, Retries
 from pytest_ltm._calls.time_limits import unlimited
-from pytest_ltm._journal.cost import Tariff
+from pytest_ltm._journal import events
+from pytest_ltm._journal.cost import Account, PricedReply, Side, Tariff
+from pytest_ltm._journal.events import Journal
 from pytest_ltm._model.agent import Reply, Usage
+from pytest_ltm._model.judge import JudgeRequest
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._storage.errors import BudgetSpent, Unmeasured
 from pytest_ltm.agents._unbuilt import ENCODING
 from pytest_ltm.judges._chat import JudgeModelClient
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pytest_ltm._calls.retry import Failed, Retries
-    from pytest_ltm._journal import events
-    from pytest_ltm._journal.cost import Account, PricedReply, Side
-    from pytest_ltm._journal.events import Journal
-    from pytest_ltm._model.judge import JudgeRequest
 
 Q_contra = TypeVar("Q_contra", bound="JudgeRequest", contravariant=True)
 A = TypeVar("A", "events.JudgeAsked", "events.JudgeChecked", "events.UserModelAsked")

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.words import evidence_snippet
-from pytest_ltm._model.score import Replies
+from pytest_ltm._model.score import Evaluator, Replies, Score, Unscored
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm.locales._word_translation import Gloss
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from pytest_ltm._model.score import Evaluator, Score, Unscored
 
 
 class Word(str):  # noqa: SLOT000 - it has a dictionary for its forms

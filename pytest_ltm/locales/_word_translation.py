@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
 
 from pytest_ltm._language.patterns import lazy_pattern
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 _OPEN, _CLOSE = "\ue000", "\ue001"
 """Stand around what is English already; private characters, which no message has."""

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections.abc import Callable, Generator, Sequence
 from importlib.machinery import PathFinder
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
     from importlib.machinery import ModuleSpec
-    from pathlib import Path
 
     from pytest_ltm.datasets import Dataset
 

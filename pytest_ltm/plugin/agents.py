@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -17,10 +17,6 @@ from pytest_ltm.agents._registry import find_agent, label_for, reading_variants,
 from pytest_ltm.agents._subprocess_agent import Processes
 from pytest_ltm.plugin.options import read_option
 from pytest_ltm.plugin.settings import AgentChoice, RunSettings
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 REPLAY = "replay:"
 

@@ -10,15 +10,18 @@ import re
 import shlex
 import sys
 import types
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from pytest_ltm._journal.result import node_label
 from pytest_ltm._language.lists import join_words
 from pytest_ltm._model import scenario as _model
+from pytest_ltm._model.handle import Ltm
 from pytest_ltm._model.plan import definition_rng, natural_sort_key, source_version
+from pytest_ltm._model.suite import Suite, SuiteEntry
 from pytest_ltm._storage.errors import ConfigurationError, DefinitionError, LtmError, did_you_mean
 from pytest_ltm._storage.secrets import redact_secrets
 from pytest_ltm.plugin import dataset as _dataset
@@ -27,12 +30,6 @@ from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin.options import ISOLATED, span_of
 from pytest_ltm.plugin.resume_command_line import SELECTING
 from pytest_ltm.plugin.settings import RunSettings, Shard
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from pytest_ltm._model.handle import Ltm
-    from pytest_ltm._model.suite import Suite, SuiteEntry
 
 
 def parametrize_places(metafunc: pytest.Metafunc, settings: RunSettings) -> None:

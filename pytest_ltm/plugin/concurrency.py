@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -20,15 +21,13 @@ from pytest_ltm._calls.hub import Hub, OwnThread
 from pytest_ltm._calls.time_limits import limits_aside
 from pytest_ltm._storage.clock import stopwatch_seconds
 from pytest_ltm._storage.errors import ConfigurationError, DiskFault, Stopped
+from pytest_ltm.agents._adapt import AgentSource
 from pytest_ltm.agents._profile import spec_within
 from pytest_ltm.plugin.internals.item_context import suspend_item_context
 from pytest_ltm.plugin.internals.threads import route_agent_output
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from pytest_ltm._journal.result import ConversationName
-    from pytest_ltm.agents._adapt import AgentSource
     from pytest_ltm.plugin.conversation_run import PlayedConversation
     from pytest_ltm.plugin.settings import RunSettings
 

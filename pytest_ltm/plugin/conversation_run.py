@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from datetime import datetime
+from typing import Any, TypeVar
 
 from pytest_ltm._calls.hub import own_thread
 from pytest_ltm._engine.factory import ConversationFactory
+from pytest_ltm._engine.lane import Ending, Lane
 from pytest_ltm._engine.recording_folder import JOURNAL, TIMINGS
 from pytest_ltm._engine.scoring import scenario_result, usage_totals
 from pytest_ltm._engine.verdict_changes import ending_of
@@ -15,26 +19,19 @@ from pytest_ltm._journal.cost import Bill, lost_with_judge
 from pytest_ltm._journal.memory_ledger import covers_all
 from pytest_ltm._journal.result import ConversationResult, Ended, ScenarioResult
 from pytest_ltm._model.agent import NOT_ASKED_ALONE, Usage
+from pytest_ltm._model.handle import Ltm
 from pytest_ltm._model.tokens import token_counter
+from pytest_ltm._model.transcript import Exchange
 from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.errors import LtmInternalError
+from pytest_ltm.plugin.conversation_setup import ConversationInputs, ConversationMode
 from pytest_ltm.plugin.dataset import conversation_start, told_in
 from pytest_ltm.plugin.internals.item_context import capture_unattributed
 from pytest_ltm.plugin.item_body import SKIPS, BodyConditions, ItemBody, Membership
 from pytest_ltm.plugin.planning import around_agent, clock_for, plan_for
+from pytest_ltm.plugin.state import ItemSide
 from pytest_ltm.reporting.failure import failure_text
 from pytest_ltm.reporting.summary import user_properties
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from contextlib import AbstractContextManager
-    from datetime import datetime
-
-    from pytest_ltm._engine.lane import Ending, Lane
-    from pytest_ltm._model.handle import Ltm
-    from pytest_ltm._model.transcript import Exchange
-    from pytest_ltm.plugin.conversation_setup import ConversationInputs, ConversationMode
-    from pytest_ltm.plugin.state import ItemSide
 
 T = TypeVar("T")
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
@@ -18,8 +20,12 @@ from msgspec import Struct
 from pytest_ltm._calls.hub import own_time
 from pytest_ltm._calls.retry import Failed, Retries
 from pytest_ltm._engine import recording_folder as _recording
+from pytest_ltm._engine.conversation import Conversation, ConversationScript
+from pytest_ltm._engine.factory import ConversationFactory
+from pytest_ltm._engine.lane import Ending, Lane
 from pytest_ltm._engine.port import Checkpoints, LivePort, Port
 from pytest_ltm._engine.verdict_changes import recorded_result
+from pytest_ltm._journal import events
 from pytest_ltm._journal.cost import SCRIPTED, Account, Tariff
 from pytest_ltm._journal.events import AgentFacts, Header, Journal
 from pytest_ltm._journal.result import ConversationResult, ScenarioResult, write_results
@@ -33,30 +39,23 @@ from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.locks import FolderLock
 from pytest_ltm._storage.schema import json_text
 from pytest_ltm._storage.secrets import is_secret_name, redact_secrets, redacted_data
+from pytest_ltm.agents._adapt import AgentSource
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._capabilities import near_misses
+from pytest_ltm.judges._judge_registry import NamedJudge
+from pytest_ltm.judges._model_calls import ModelCaller
+from pytest_ltm.plugin.costs import RunCosts
 from pytest_ltm.plugin.internals.setup import users_traceback
+from pytest_ltm.plugin.item_body import ItemBody
+from pytest_ltm.plugin.items import ItemPlace, LtmItem
 from pytest_ltm.plugin.options import option_text, option_value, read_option
+from pytest_ltm.plugin.settings import RunSettings
 from pytest_ltm.plugin.state import TRACES
+from pytest_ltm.users._user_connection import UserConnection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from random import Random
-
-    from pytest_ltm._engine.conversation import Conversation, ConversationScript
-    from pytest_ltm._engine.factory import ConversationFactory
-    from pytest_ltm._engine.lane import Ending, Lane
-    from pytest_ltm._journal import events
-    from pytest_ltm.agents._adapt import AgentSource
     from pytest_ltm.judges._connection import JudgeConnection
     from pytest_ltm.judges._hidden_checks import HiddenChecks
-    from pytest_ltm.judges._judge_registry import NamedJudge
-    from pytest_ltm.judges._model_calls import ModelCaller
-    from pytest_ltm.plugin.costs import RunCosts
-    from pytest_ltm.plugin.item_body import ItemBody
-    from pytest_ltm.plugin.items import ItemPlace, LtmItem
-    from pytest_ltm.plugin.settings import RunSettings
-    from pytest_ltm.users._user_connection import UserConnection
 
 # Returns questions of a conversation that were asked until then, each with a right answer.
 KnownAnswers: TypeAlias = "Callable[[], Iterable[tuple[str, str]]]"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec import Struct, structs
@@ -14,14 +16,8 @@ from pytest_ltm._journal import prechecks
 from pytest_ltm._journal.run_file import conversations_in
 from pytest_ltm._model.agent import Promised
 from pytest_ltm._storage.locks import Shared
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from pytest_ltm.agents._adapt import AgentSource
-    from pytest_ltm.plugin.settings import RunSettings
-
+from pytest_ltm.agents._adapt import AgentSource
+from pytest_ltm.plugin.settings import RunSettings
 
 FREE_JUDGES = frozenset({"none", "rules", "always-yes", "always-no"})
 _WAY_OUT = "Give --ltm-price={label}=IN/OUT (dollars per million tokens), or limit tokens: --ltm-max-tokens=N"

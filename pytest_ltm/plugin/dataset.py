@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import cast
 
 import pytest
 
+from pytest_ltm._model.plan import Questions
 from pytest_ltm._results.text import one_line
 from pytest_ltm._storage.clock import START
 from pytest_ltm._storage.errors import ConfigurationError, LtmError
@@ -14,15 +18,7 @@ from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin.items import ItemPlace
 from pytest_ltm.plugin.options import path_base, value_source
 from pytest_ltm.plugin.resume_command_line import recorded_settings
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import datetime
-    from pathlib import Path
-
-    from pytest_ltm._model.plan import Questions
-    from pytest_ltm.plugin.settings import RunSettings
-
+from pytest_ltm.plugin.settings import RunSettings
 
 # The only span of a data set.
 SPANS: Mapping[str, int | None] = {SPAN: SPAN_TOKENS}

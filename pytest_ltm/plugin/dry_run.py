@@ -4,38 +4,43 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_ltm._engine.conversation import Conversation
+from pytest_ltm._engine.factory import ConversationFactory
+from pytest_ltm._engine.lane import Ending, Lane
 from pytest_ltm._journal.cost import MESSAGE, OPINION, SCRIPTED, Bar, Forecast, Schedule, TokenUse
 from pytest_ltm._journal.events import Journal
+from pytest_ltm._journal.result import ConversationResult, ScenarioResult
 from pytest_ltm._journal.timings import Timings
 from pytest_ltm._model.agent import Reply, Usage
+from pytest_ltm._model.judge import Inquiry
+from pytest_ltm._model.simulated_user import UserQuestion
+from pytest_ltm._model.transcript import Kind
 from pytest_ltm._storage.errors import UserError
 from pytest_ltm.agents._profile import CostSimulator, profile_of
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.judges._connection import JudgeConnection
 from pytest_ltm.judges._model_calls import BudgetedCaller, ModelCaller
 from pytest_ltm.plugin import options as _options
-from pytest_ltm.plugin.conversation_setup import NO_JUDGE, ConversationMode, OpenConversation, users_for
+from pytest_ltm.plugin.conversation_setup import (
+    NO_JUDGE,
+    ConversationInputs,
+    ConversationMode,
+    KnownAnswers,
+    OpenConversation,
+    users_for,
+)
+from pytest_ltm.plugin.costs import KnownPrice
+from pytest_ltm.plugin.item_body import ItemBody
 from pytest_ltm.reporting.forecast import PriceSource, forecast_lines
 from pytest_ltm.users._user_connection import USER_MODEL_NAME, UserConnection, find_user_model
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from pytest_ltm._engine.conversation import Conversation
-    from pytest_ltm._engine.factory import ConversationFactory
-    from pytest_ltm._engine.lane import Ending, Lane
-    from pytest_ltm._journal.result import ConversationResult, ScenarioResult
-    from pytest_ltm._model.judge import Inquiry
-    from pytest_ltm._model.simulated_user import UserQuestion
-    from pytest_ltm._model.transcript import Kind
-    from pytest_ltm.plugin.conversation_setup import ConversationInputs, KnownAnswers
-    from pytest_ltm.plugin.costs import KnownPrice
-    from pytest_ltm.plugin.item_body import ItemBody
     from pytest_ltm.plugin.session import LtmRun
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +12,6 @@ from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.plugin.state import RUN, RunState, lane_of, own_fixture
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pytest_ltm._engine.conversation import Conversation
     from pytest_ltm._journal.result import ScenarioResult
     from pytest_ltm._model.handle import Ltm

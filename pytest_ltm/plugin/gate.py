@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec import Struct, structs
@@ -15,6 +17,7 @@ from pytest_ltm._results.columns import result_columns
 from pytest_ltm._results.gate import gate_rules as _rules
 from pytest_ltm._results.gate.baseline import FOLDER, check_name
 from pytest_ltm._results.gate.changes import Changes, CompareHints, GateSide, check_comparable, compare_sides, one_agent
+from pytest_ltm._results.gate.gate_rules import Rule
 from pytest_ltm._results.gate.plan_facts import facts_of
 from pytest_ltm._results.gate.verdict import FAILED, GateVerdict, decide_gate, why_undetectable
 from pytest_ltm._results.run_loading import find_side, save_baseline, side_of_run
@@ -26,17 +29,10 @@ from pytest_ltm._storage.sanitize import for_file
 from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin.items import LTM_ITEM, LtmItem, items_by_conversation
 from pytest_ltm.plugin.options import path_base, read_option
+from pytest_ltm.plugin.session import LtmRun
+from pytest_ltm.plugin.settings import RunSettings
 from pytest_ltm.reporting.agent_sentences import next_step, only_guesses, run_sentences
 from pytest_ltm.reporting.markdown import STEP_SUMMARY, add_to_step_summary, run_markdown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from pathlib import Path
-
-    from pytest_ltm._results.gate.gate_rules import Rule
-    from pytest_ltm.plugin.session import LtmRun
-    from pytest_ltm.plugin.settings import RunSettings
-
 
 WAYS = CompareHints(
     common="--ltm-compare-plans=overlapping",

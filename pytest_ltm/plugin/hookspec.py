@@ -5,15 +5,14 @@ Without `optionalhook` pytest refuses to start where this plugin is absent or sw
 
 from __future__ import annotations
 
+import random
+from collections.abc import Callable
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
-    import random
-    from collections.abc import Callable
-    from datetime import datetime
-
     from pytest_ltm._model.filler import Filler
     from pytest_ltm._model.score import Score, Unscored
     from pytest_ltm._model.tokens import TokenCounter

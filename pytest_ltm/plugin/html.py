@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 import re
+from collections.abc import Generator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,8 +30,6 @@ from pytest_ltm.reporting.html.score_tables import breaking_points
 from pytest_ltm.reporting.terminal import summary_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
-
     from pytest_ltm.plugin.report import Report
 
 

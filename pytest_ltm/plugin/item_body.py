@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import unittest
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple, TypeVar
 
 import pytest
 
 from pytest_ltm._calls.hub import OutOfTime, own_thread, own_time
 from pytest_ltm._calls.time_limits import call_within
+from pytest_ltm._engine.conversation import Conversation
 from pytest_ltm._engine.lane import UNWINDING, Ending, GreenBody, Lane
+from pytest_ltm._journal.result import ScenarioResult
 from pytest_ltm._model.handle import Ltm, Sheet
 from pytest_ltm._model.scenario import Ask, Request, Say
 from pytest_ltm._model.score import UNDECIDED, Score
@@ -18,14 +22,6 @@ from pytest_ltm.plugin.internals import setup as internals
 from pytest_ltm.plugin.internals.item_context import ItemContext
 from pytest_ltm.plugin.items import LtmItem, fixture_names
 from pytest_ltm.plugin.state import LANE, REPORTED, RUN, mark_in_body, mark_unreached, not_reached
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-
-    from pytest_ltm._engine.conversation import Conversation
-    from pytest_ltm._journal.result import ScenarioResult
-
 
 T = TypeVar("T")
 

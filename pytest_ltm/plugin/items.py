@@ -6,6 +6,7 @@ import inspect
 import os
 import types
 import unittest
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,8 +15,6 @@ import pytest
 from pytest_ltm.plugin.state import RUN, is_ours
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     from pytest_ltm._journal.result import ConversationName
     from pytest_ltm._model.scenario import Definition
 

@@ -7,6 +7,8 @@ xdist workers.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import pytest
@@ -15,9 +17,6 @@ from pytest_ltm._storage.errors import ConfigurationError, LtmError, did_you_mea
 from pytest_ltm.datasets._dataset import one_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
     from pytest_ltm._model.suite import Suite
     from pytest_ltm.datasets import Dataset
     from pytest_ltm.datasets._published import DefinitionsFolder

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from datetime import datetime
+from typing import NamedTuple
 
 import pytest
 
 from pytest_ltm._calls.hub import sleep_here
+from pytest_ltm._model.filler import Filler
 from pytest_ltm._model.plan import Plan, PlannedExample, compared_definition, definition_rng
 from pytest_ltm._model.scenario import LAST, Definition
 from pytest_ltm._model.tokens import TokenCounter, token_counter
+from pytest_ltm._model.transcript import Count
 from pytest_ltm._storage.clock import Clock, SignallingClock, SimulatedClock, WallClock
 from pytest_ltm._storage.errors import LtmError, describe_error
 from pytest_ltm.fillers import filler_from_spec
@@ -23,16 +28,7 @@ from pytest_ltm.plugin.dataset import told_in
 from pytest_ltm.plugin.item_body import PATCHING
 from pytest_ltm.plugin.items import PARAMETERS, ItemPlace, LtmItem, fixture_names
 from pytest_ltm.plugin.options import span_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
-    from datetime import datetime
-
-    from pytest_ltm._model.filler import Filler
-    from pytest_ltm._model.transcript import Count
-    from pytest_ltm.plugin.settings import RunSettings
-
+from pytest_ltm.plugin.settings import RunSettings
 
 # The message that begins every conversation but isolated ones, unless the suite has another.
 OPENING = (

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+
+import pytest
 
 from pytest_ltm._engine.port import LivePort
 from pytest_ltm._engine.recording_folder import JOURNAL
@@ -18,7 +21,7 @@ from pytest_ltm._journal.events import Journal
 from pytest_ltm._journal.result import Precheck
 from pytest_ltm._journal.run_file import SUMMARY, conversations_in
 from pytest_ltm._journal.timings import Timings
-from pytest_ltm._model.judge import PROMPTS
+from pytest_ltm._model.judge import PROMPTS, Inquiry, LtmJudge
 from pytest_ltm._model.plan import definition_rng
 from pytest_ltm._model.scenario import Ask, Definition, Say
 from pytest_ltm._model.score import Unscored
@@ -30,6 +33,7 @@ from pytest_ltm._storage.errors import AgentError, BudgetSpent, ConversationOver
 from pytest_ltm.agents._adapt import AgentSource, capabilities_of
 from pytest_ltm.agents._profile import CostSimulator, is_free, profile_of
 from pytest_ltm.agents.reader.memory_policies import count_tokens
+from pytest_ltm.judges._judge_registry import NamedJudge
 from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin.collection import OWN_TOKENS, expected_tokens
 from pytest_ltm.plugin.conversation_setup import NO_JUDGE, AgentFactory, connection_of, run_judge
@@ -37,17 +41,11 @@ from pytest_ltm.plugin.dataset import conversation_start, told_in
 from pytest_ltm.plugin.internals.item_context import capture_unattributed
 from pytest_ltm.plugin.items import LTM_ITEM, LtmItem, items_by_conversation
 from pytest_ltm.plugin.planning import plan_for
+from pytest_ltm.plugin.session import LtmRun
+from pytest_ltm.plugin.settings import RunSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    import pytest
-
-    from pytest_ltm._model.judge import Inquiry, LtmJudge
     from pytest_ltm.judges._connection import JudgeConnection
-    from pytest_ltm.judges._judge_registry import NamedJudge
-    from pytest_ltm.plugin.session import LtmRun
-    from pytest_ltm.plugin.settings import RunSettings
 
 # --- The isolation probe.
 

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
-import pytest  # noqa: TC002
+import pytest
 
 from pytest_ltm._calls.hub import own_thread
+from pytest_ltm._model.transcript import Exchange
 from pytest_ltm._results.text import clip_text, pluralize
 from pytest_ltm._storage.clock import stopwatch_seconds
 from pytest_ltm._storage.sanitize import fit_for
 from pytest_ltm.plugin.collection import expected_tokens
+from pytest_ltm.plugin.conversation_run import PlayedConversation
 from pytest_ltm.plugin.internals.item_context import worker_interactor
 from pytest_ltm.plugin.safe_output import underlying_file
 from pytest_ltm.reporting.failure import live_line, progress_line
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pytest_ltm._model.transcript import Exchange
-    from pytest_ltm.plugin.conversation_run import PlayedConversation
-
 
 # From the cursor to the end of the screen.
 ERASE = "\x1b[J"

@@ -5,22 +5,31 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import defaultdict
+from collections.abc import Generator, Sequence
 from contextlib import closing, suppress
 from importlib.metadata import version
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from pytest_ltm._engine.recording_folder import JOURNAL, TIMINGS
 from pytest_ltm._journal import amendments as _amendments
 from pytest_ltm._journal import timings as _timings
-from pytest_ltm._journal.result import RunResult, at_span, lost_examples, misjudged_checks, why_unmeasured
+from pytest_ltm._journal.result import (
+    ConversationName,
+    ConversationResult,
+    RunResult,
+    at_span,
+    lost_examples,
+    misjudged_checks,
+    why_unmeasured,
+)
 from pytest_ltm._journal.run_file import SUMMARY, conversations_in, cut_short, newest_first
 from pytest_ltm._language.lists import first_and_rest
 from pytest_ltm._results.gate.verdict import UNMEASURABLE
-from pytest_ltm._results.run_loading import prechecks_in, read_run, results_in, suite_of
+from pytest_ltm._results.run_loading import ResultsInFolder, prechecks_in, read_run, results_in, suite_of
 from pytest_ltm._results.sentences import mishap_sentences, trust_sentence
 from pytest_ltm._results.statistics.totals import agent_paces
 from pytest_ltm._results.text import one_line, pluralize, score_text, wrap_text
@@ -34,16 +43,10 @@ from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin.conversation_setup import NO_JUDGE
 from pytest_ltm.plugin.gate import DECIDED, Gate
 from pytest_ltm.plugin.internals.setup import say_body_in_junit
+from pytest_ltm.plugin.session import LtmRun
 from pytest_ltm.plugin.state import agents_traceback, is_in_body, is_unreached
 from pytest_ltm.reporting import terminal as _terminal
 from pytest_ltm.reporting.summary import summary_json, write_summary, write_verdicts
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
-
-    from pytest_ltm._journal.result import ConversationName, ConversationResult
-    from pytest_ltm._results.run_loading import ResultsInFolder
-    from pytest_ltm.plugin.session import LtmRun
 
 
 class Report:

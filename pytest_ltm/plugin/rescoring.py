@@ -5,13 +5,18 @@ from __future__ import annotations
 import contextlib
 import itertools
 import shutil
+from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import pytest
 from msgspec import structs
 
 from pytest_ltm._engine import verdict_changes as _changes
+from pytest_ltm._engine.conversation import Conversation
+from pytest_ltm._engine.factory import ConversationFactory
+from pytest_ltm._engine.lane import Ending, Lane
 from pytest_ltm._engine.port import RecordedAgent
 from pytest_ltm._engine.recording_folder import JOURNAL, RESULTS, TIMINGS
 from pytest_ltm._engine.rescore import NO_USER, Playback, RecordScript, plan_of, recorded_plan
@@ -23,31 +28,25 @@ from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._journal.run_file import read_run_file
 from pytest_ltm._journal.timings import Timings
 from pytest_ltm._model.agent import Capabilities, Reply
+from pytest_ltm._model.judge import Inquiry
 from pytest_ltm._model.plan import Plan, compared_definition
+from pytest_ltm._model.simulated_user import UserQuestion
 from pytest_ltm._results.text import wrap_text
 from pytest_ltm._storage.errors import JudgeError, LtmError, UserError
 from pytest_ltm._storage.locks import lock_holder
 from pytest_ltm._storage.secrets import redact_secrets
 from pytest_ltm.plugin import conversation_setup as _setup
+from pytest_ltm.plugin.item_body import ItemBody
 from pytest_ltm.plugin.items import LTM_ITEM, LtmItem, items_by_conversation
 from pytest_ltm.plugin.planning import plan_for, regenerate_definitions
 from pytest_ltm.plugin.resume_command_line import RESCORE, resume_identity
 from pytest_ltm.reporting.terminal import rescored_lines
+from pytest_ltm.users._user_connection import UserConnection
 from pytest_ltm.web.review.decisions import FOLDER as REVIEWS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from pytest_ltm._engine.conversation import Conversation
-    from pytest_ltm._engine.factory import ConversationFactory
-    from pytest_ltm._engine.lane import Ending, Lane
-    from pytest_ltm._model.judge import Inquiry
-    from pytest_ltm._model.simulated_user import UserQuestion
     from pytest_ltm.judges._connection import JudgeConnection
-    from pytest_ltm.plugin.item_body import ItemBody
     from pytest_ltm.plugin.session import LtmRun
-    from pytest_ltm.users._user_connection import UserConnection
 
 A = TypeVar("A", events.JudgeAsked, events.JudgeChecked)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,16 +20,12 @@ from pytest_ltm.plugin.conversation_setup import AgentFactory, read_resumable
 from pytest_ltm.plugin.items import LTM_ITEM, items_by_conversation
 from pytest_ltm.plugin.options import name_option_in_errors
 from pytest_ltm.plugin.planning import plan_for
+from pytest_ltm.plugin.report import Report
 from pytest_ltm.plugin.resume_command_line import resume_identity
+from pytest_ltm.plugin.session import LtmRun
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
-
     from typing_extensions import Self
-
-    from pytest_ltm.plugin.report import Report
-    from pytest_ltm.plugin.session import LtmRun
 
 
 class Begun(Struct, frozen=True):

@@ -6,9 +6,10 @@ import copy
 import json
 import os
 import shlex
+from collections.abc import Mapping
 from importlib.metadata import version
-from pathlib import Path  # noqa: TC003 - of a stash key
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,12 +17,7 @@ from pytest_ltm._journal.run_file import LATEST, RunFile, find_run, read_run_fil
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm._storage.secrets import redacted_data
 from pytest_ltm.plugin.options import DEFAULTS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pytest_ltm.plugin.settings import RunSettings
-
+from pytest_ltm.plugin.settings import RunSettings
 
 # Options of pytest that decide which items a conversation has.
 SELECTING = {"keyword": "-k", "markexpr": "-m", "deselect": "--deselect", "ignore": "--ignore"}

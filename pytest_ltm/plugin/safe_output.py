@@ -7,6 +7,7 @@ import gc
 import os
 import re
 import sys
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -22,7 +23,6 @@ from pytest_ltm.plugin.internals.item_context import cut_file
 
 if TYPE_CHECKING:
     import warnings
-    from collections.abc import Generator, Iterator
 
     AnyReport = TypeVar("AnyReport", pytest.TestReport, pytest.CollectReport)
 

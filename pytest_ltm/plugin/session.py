@@ -6,6 +6,7 @@ import os
 import secrets
 import sys
 from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from functools import cache
 from itertools import chain
@@ -17,10 +18,14 @@ from msgspec import structs
 
 from pytest_ltm._calls.event_loop import close_loops
 from pytest_ltm._calls.time_limits import lift
+from pytest_ltm._engine.conversation import Conversation
 from pytest_ltm._engine.recording_folder import JOURNAL, TIMINGS
+from pytest_ltm._journal import events
 from pytest_ltm._journal.cost import LEDGER
 from pytest_ltm._journal.result import ConversationName, ScenarioResult
 from pytest_ltm._journal.run_file import FILE, LATEST, RunFile, conversations_in, write_run_file
+from pytest_ltm._model.plan import Plan
+from pytest_ltm._model.transcript import Exchange
 from pytest_ltm._storage.clock import wall_time
 from pytest_ltm._storage.disk import disk_fault, make_private, read_regular, write_whole
 from pytest_ltm._storage.errors import DiskFault, Stopped
@@ -29,6 +34,7 @@ from pytest_ltm._storage.locks import OWNER, FolderLock, lock_holder
 from pytest_ltm.agents._adapt import allow_missing_keys
 from pytest_ltm.plugin import agents as _agents
 from pytest_ltm.plugin import collection as _collection
+from pytest_ltm.plugin.collection import Selection
 from pytest_ltm.plugin.conversation_run import PlayedConversation
 from pytest_ltm.plugin.conversation_setup import ConversationInputs, ConversationMode
 from pytest_ltm.plugin.costs import RunCosts
@@ -40,18 +46,11 @@ from pytest_ltm.plugin.options import name_option_in_errors
 from pytest_ltm.plugin.planning import plan_for
 from pytest_ltm.plugin.progress import Progress
 from pytest_ltm.plugin.resume_command_line import RUN_FOLDER, run_file
+from pytest_ltm.plugin.settings import RunSettings
 from pytest_ltm.plugin.state import LANE, REPORTED, is_ours
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-
-    from pytest_ltm._engine.conversation import Conversation
-    from pytest_ltm._journal import events
-    from pytest_ltm._model.plan import Plan
-    from pytest_ltm._model.transcript import Exchange
-    from pytest_ltm.plugin.collection import Selection
     from pytest_ltm.plugin.concurrency import ConcurrentRunner
-    from pytest_ltm.plugin.settings import RunSettings
 
 
 # The content of a run's folder before the first message.

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 from pytest_ltm._journal.cost import Limits, Prices
+from pytest_ltm._model.plan import Questions, Seed
+from pytest_ltm._model.score import Scoring
+from pytest_ltm._model.suite import Suite
 from pytest_ltm._model.transcript import RAW, Count, Reading
 from pytest_ltm._storage.schema import to_record
 from pytest_ltm._storage.secrets import redact_secrets
+from pytest_ltm.datasets._published import DefinitionsFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
-
-    from pytest_ltm._model.plan import Questions, Seed
-    from pytest_ltm._model.score import Scoring
-    from pytest_ltm._model.suite import Suite
     from pytest_ltm.datasets import DatasetSuite
-    from pytest_ltm.datasets._published import DefinitionsFolder
 
 
 class AgentChoice(Struct, frozen=True):

@@ -14,8 +14,10 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable, Generator
 from contextlib import ExitStack, suppress
-from typing import TYPE_CHECKING, Any, cast
+from types import FrameType
+from typing import Any, cast
 
 import pytest
 
@@ -25,13 +27,7 @@ from pytest_ltm._storage.clock import goes_on
 from pytest_ltm._storage.errors import DiskFault
 from pytest_ltm._storage.sanitize import for_screen
 from pytest_ltm.plugin.resume import resume_command
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-    from types import FrameType
-
-    from pytest_ltm.plugin.session import LtmRun
-
+from pytest_ltm.plugin.session import LtmRun
 
 # Seconds that are left after a signal that should end this process.
 AFTER_SIGNAL = 5.0

@@ -5,15 +5,16 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from msgspec import convert, structs
 
-from pytest_ltm._journal.cost import Limits, read_prices
+from pytest_ltm._journal.cost import Forecast, Limits, read_prices
 from pytest_ltm._language.lists import join_words
 from pytest_ltm._model import suite as _suite
 from pytest_ltm._model.plan import FRESH, Seed
@@ -28,7 +29,7 @@ from pytest_ltm.plugin import options as _options
 from pytest_ltm.plugin import planning as _time
 from pytest_ltm.plugin.agents import chosen_agents, fix_latest
 from pytest_ltm.plugin.collection import LanguageFilter, Selection, check_parameters
-from pytest_ltm.plugin.conversation_setup import LiveMode, judge_of_run
+from pytest_ltm.plugin.conversation_setup import ConversationInputs, ConversationMode, LiveMode, judge_of_run
 from pytest_ltm.plugin.dataset import SPANS, dataset_of, questions_of
 from pytest_ltm.plugin.gate import Gate
 from pytest_ltm.plugin.options import (
@@ -48,12 +49,6 @@ from pytest_ltm.plugin.session import LtmRun
 from pytest_ltm.plugin.settings import RunSettings, in_languages
 from pytest_ltm.plugin.signals import Signals
 from pytest_ltm.plugin.state import RUN, TRACES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pytest_ltm._journal.cost import Forecast
-    from pytest_ltm.plugin.conversation_setup import ConversationInputs, ConversationMode
 
 
 def start_run(config: pytest.Config) -> None:

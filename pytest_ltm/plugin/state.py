@@ -5,13 +5,12 @@ What is kept is said by protocols: those who put it there stand above all who lo
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from pytest_ltm._calls.traces import SpanReceiver
     from pytest_ltm._engine.conversation import Conversation
     from pytest_ltm._engine.lane import Lane

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
 
-from pytest_ltm._journal.result import span_place
+from pytest_ltm._journal.result import RunResult, span_place
 from pytest_ltm._language.lists import join_words
+from pytest_ltm._results.columns import Column
 from pytest_ltm._results.gate.verdict import p_text
 from pytest_ltm._results.sentences import short_span
-from pytest_ltm._results.statistics.comparison import compare_runs
-from pytest_ltm._results.statistics.pairs import as_scored_row, pair_rows
+from pytest_ltm._results.statistics.comparison import Comparison, compare_runs
+from pytest_ltm._results.statistics.pairs import Pair, as_scored_row, pair_rows
 from pytest_ltm._results.statistics.spans_reached import effective_span
 from pytest_ltm._results.statistics.totals import FULL_MARKS, group_by
 from pytest_ltm._results.text import format_percent, one_line, pluralize
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from pytest_ltm._journal.result import RunResult
-    from pytest_ltm._results.columns import Column
-    from pytest_ltm._results.statistics.comparison import Comparison
-    from pytest_ltm._results.statistics.pairs import Pair
 
 
 class Placed(Protocol):

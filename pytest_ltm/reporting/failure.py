@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from pytest_ltm._journal.result import at_span
-from pytest_ltm._model.transcript import needle_gap
+from pytest_ltm._journal.result import ScenarioResult, at_span
+from pytest_ltm._model.score import Check
+from pytest_ltm._model.transcript import Exchange, needle_gap
 from pytest_ltm._results.text import (
     clip_text,
     columns_of,
@@ -21,14 +22,6 @@ from pytest_ltm._results.text import (
     wrap_text,
 )
 from pytest_ltm._storage.sanitize import for_screen
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pytest_ltm._journal.result import ScenarioResult
-    from pytest_ltm._model.score import Check
-    from pytest_ltm._model.transcript import Exchange
-
 
 # Columns of a failure text; with what pytest may put before it (`E `), 80. The line that repeats a run is whole.
 WIDTH = 76

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from pytest_ltm._journal.cost import TokenUse
+from pytest_ltm._journal.cost import Bar, Forecast, Price, TokenUse
 from pytest_ltm._journal.result import at_span
 from pytest_ltm._language.lists import first_and_rest
 from pytest_ltm._results.statistics.totals import group_by
-from pytest_ltm._results.table import TableRow, TextTable, render_table
+from pytest_ltm._results.table import Style, TableRow, TextTable, render_table
 from pytest_ltm._results.text import (
     NOTHING,
     clip_text,
@@ -22,13 +22,6 @@ from pytest_ltm._results.text import (
     span_of_time,
     wrap_text,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from pytest_ltm._journal.cost import Bar, Forecast, Price
-    from pytest_ltm._results.table import Style
-
 
 MOST_LINES = 24
 SPEAKS, WAITS = "#", "-"

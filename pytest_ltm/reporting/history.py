@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
+from datetime import datetime
 from math import inf
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta, Struct, field
 
 from pytest_ltm._journal.result import CONTROLS, YARDSTICKS, RunResult
-from pytest_ltm._journal.run_file import FILE, SUMMARY, folders_by_age, run_start_time, source_of
+from pytest_ltm._journal.run_file import FILE, SUMMARY, SourceRevision, folders_by_age, run_start_time, source_of
 from pytest_ltm._results.run_loading import results_in
+from pytest_ltm._results.statistics.counts import Interval
 from pytest_ltm._results.statistics.pairs import ScoredRow
 from pytest_ltm._results.statistics.spans_reached import score_interval
 from pytest_ltm._results.statistics.totals import group_by
@@ -21,15 +25,6 @@ from pytest_ltm._storage.disk import read_regular
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.locks import lock_holder
 from pytest_ltm.reporting.summary import FORMAT, summary_json
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from datetime import datetime
-    from pathlib import Path
-
-    from pytest_ltm._journal.run_file import SourceRevision
-    from pytest_ltm._results.statistics.counts import Interval
-
 
 State: TypeAlias = Literal["finished", "interrupted", "in progress", "empty", "damaged"]
 

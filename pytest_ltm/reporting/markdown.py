@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from pytest_ltm._journal.result import RunResult
 from pytest_ltm._language.lists import first_and_rest
 from pytest_ltm._results import change_report
 from pytest_ltm._results.columns import GUESSED, result_columns
 from pytest_ltm._results.figures import figure_notes, shown_figures
+from pytest_ltm._results.gate.changes import Changes
+from pytest_ltm._results.gate.gate_rules import Rule
+from pytest_ltm._results.gate.verdict import GateVerdict
 from pytest_ltm._results.metrics import agent_metrics, leading_sentences
 from pytest_ltm._results.sentences import precheck_sentences, span_sentences
 from pytest_ltm._results.text import one_line, pluralize
 from pytest_ltm._storage.sanitize import for_file
 from pytest_ltm.reporting.terminal import missing_lines, scoreless_sentence
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from pytest_ltm._journal.result import RunResult
-    from pytest_ltm._results.gate.changes import Changes
-    from pytest_ltm._results.gate.gate_rules import Rule
-    from pytest_ltm._results.gate.verdict import GateVerdict
-
 
 # The environment variable that names the summary of a CI job's step.
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"

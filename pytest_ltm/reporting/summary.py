@@ -5,23 +5,19 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pytest_ltm._journal.result import ConversationResult, RunResult, ScenarioResult
 from pytest_ltm._results.columns import result_columns
 from pytest_ltm._results.figures import figures_json, figures_schema, read_definitions
 from pytest_ltm._results.metrics import metrics_json
+from pytest_ltm._results.run_loading import LoadedRun
 from pytest_ltm._results.sentences import spans_json
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.sanitize import csv_cell, for_file
 from pytest_ltm._storage.schema import fields_of, json_text, to_record
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pytest_ltm._journal.result import ConversationResult, RunResult, ScenarioResult
-    from pytest_ltm._results.run_loading import LoadedRun
-
 
 FORMAT = "pytest-ltm summary 2"
 

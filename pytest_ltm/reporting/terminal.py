@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from msgspec import structs
 
-from pytest_ltm._journal.result import at_span, ended_early, span_place
+from pytest_ltm._engine.verdict_changes import Rescored
+from pytest_ltm._journal.result import RunResult, ScenarioResult, at_span, ended_early, span_place
 from pytest_ltm._language.lists import first_and_rest, join_words
-from pytest_ltm._results.columns import GUESSED, HAMPERED, LEFT_OPEN, UNSCORED, known_sum, result_columns
-from pytest_ltm._results.figures import EFFORTS, SCORES, figure_notes, shown_figures
+from pytest_ltm._model.transcript import Count
+from pytest_ltm._results.columns import GUESSED, HAMPERED, LEFT_OPEN, UNSCORED, Column, known_sum, result_columns
+from pytest_ltm._results.figures import EFFORTS, SCORES, Report, figure_notes, shown_figures
 from pytest_ltm._results.metrics import agent_metrics, leading_sentences, metric_lines, quiet_line
 from pytest_ltm._results.sentences import precheck_sentences, span_sentences
 from pytest_ltm._results.statistics.totals import DRAWS, FULL_MARKS, group_by
-from pytest_ltm._results.table import TableRow, TextTable, fits_width, paint_text, render_table
+from pytest_ltm._results.table import Style, TableRow, TextTable, fits_width, paint_text, render_table
 from pytest_ltm._results.text import (
     clip_text,
     exact_dollars,
@@ -24,17 +26,6 @@ from pytest_ltm._results.text import (
     wrap_text,
 )
 from pytest_ltm.reporting.agent_sentences import AgentAtSpan, agents_under_test, largest_span_label, rank_sides
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from pytest_ltm._engine.verdict_changes import Rescored
-    from pytest_ltm._journal.result import RunResult, ScenarioResult
-    from pytest_ltm._model.transcript import Count
-    from pytest_ltm._results.columns import Column
-    from pytest_ltm._results.figures import Report
-    from pytest_ltm._results.table import Style
-
 
 # How many reasons are listed; all are in the result files.
 MOST_REASONS = 8

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,7 +11,7 @@ from msgspec import Struct
 from pytest_ltm._journal.result import at_span
 from pytest_ltm._language.lists import join_some
 from pytest_ltm._model.plan import natural_sort_key
-from pytest_ltm._results.gate.plan_facts import unequal_plans
+from pytest_ltm._results.gate.plan_facts import PlanFacts, unequal_plans
 from pytest_ltm._results.run_loading import side_of_run
 from pytest_ltm._results.statistics.totals import group_by
 from pytest_ltm._results.table import paint_text
@@ -29,9 +30,6 @@ from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.schema import fields_of, to_record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from pytest_ltm._results.gate.plan_facts import PlanFacts
     from pytest_ltm.reporting.history import HistoricalScore, Past
 
 

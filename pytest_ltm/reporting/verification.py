@@ -10,10 +10,13 @@ import csv
 import io
 import json
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from itertools import islice, product
 from math import isclose
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from msgspec import Struct, structs
 
@@ -23,7 +26,7 @@ from pytest_ltm._engine.scoring import question_result
 from pytest_ltm._journal import events, prechecks
 from pytest_ltm._journal.codec import find_damages
 from pytest_ltm._journal.fold import ConversationRecord
-from pytest_ltm._journal.result import ConversationName, outcome_of, read_results
+from pytest_ltm._journal.result import ConversationName, ConversationResult, ScenarioResult, outcome_of, read_results
 from pytest_ltm._journal.run_file import FILE as RUN_FILE
 from pytest_ltm._journal.run_file import SUMMARY, run_parts
 from pytest_ltm._journal.timings import ReplyTime, Resumed, load_all_timings
@@ -38,14 +41,6 @@ from pytest_ltm._storage.errors import DefinitionError, LtmError, describe_error
 from pytest_ltm._storage.sanitize import for_file
 from pytest_ltm._storage.schema import parse_record, show_value, to_record
 from pytest_ltm.reporting.summary import VERDICTS_FILE, rewrite_summary, verdicts_csv
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
-    from pathlib import Path
-
-    from pytest_ltm._journal.result import ConversationResult, ScenarioResult
-
 
 # How the notice of a run begins that does not hold.
 DIFFERS = "does not hold"

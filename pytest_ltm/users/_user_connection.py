@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from pathlib import Path
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
 from pytest_ltm._calls import FORMS, names_model, suggest_provider
 from pytest_ltm._journal import events
 from pytest_ltm._journal.cost import SCRIPTED, Tariff
-from pytest_ltm._journal.timings import UserTime
+from pytest_ltm._journal.events import Journal
+from pytest_ltm._journal.timings import Timings, UserTime
+from pytest_ltm._model.agent import Reply
+from pytest_ltm._model.simulated_user import UserQuestion
 from pytest_ltm._storage.clock import stopwatch_seconds
 from pytest_ltm._storage.dotted import DottedPath, is_dotted
 from pytest_ltm._storage.errors import ConfigurationError, ScenarioError, UserError, did_you_mean
@@ -21,15 +25,6 @@ from pytest_ltm._storage.secrets import redact_secrets
 from pytest_ltm.judges._chat import make_client
 from pytest_ltm.judges._judge_registry import adapt_judge
 from pytest_ltm.judges._model_calls import BudgetedCaller, ModelUse, on_record
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from pytest_ltm._journal.events import Journal
-    from pytest_ltm._journal.timings import Timings
-    from pytest_ltm._model.agent import Reply
-    from pytest_ltm._model.simulated_user import UserQuestion
 
 # What errors call it.
 USER_MODEL_NAME = "the model of the simulated user"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,18 +25,14 @@ from pytest_ltm._results.text import format_dollars, format_percent, one_line
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm.agents._mailbox import list_people
 from pytest_ltm.reporting.agent_sentences import run_sentences
-from pytest_ltm.reporting.history import read_past
+from pytest_ltm.reporting.history import HistoricalScore, Past, read_past
 from pytest_ltm.reporting.html.page import build_report
 from pytest_ltm.web import human_test, live_page, page_parts
 from pytest_ltm.web.guard import Guard, Strangers
 from pytest_ltm.web.review import pages
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
     from starlette.requests import Request
-
-    from pytest_ltm.reporting.history import HistoricalScore, Past
 
 
 MOST_RUNS = 200

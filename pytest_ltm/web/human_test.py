@@ -7,6 +7,8 @@ conversation (`agents/_mailbox.py`), where the run finds it.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
+from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -18,16 +20,11 @@ from pytest_ltm._calls.foreign import LONGEST_REPLY
 from pytest_ltm._journal.run_file import SUMMARY, newest_first
 from pytest_ltm._results.text import span_of_time
 from pytest_ltm._storage.locks import lock_holder
-from pytest_ltm.agents._mailbox import list_people, person_of
+from pytest_ltm.agents._mailbox import Box, HumanPrompt, Person, list_people, person_of
 from pytest_ltm.web import page_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     from starlette.requests import Request
-
-    from pytest_ltm.agents._mailbox import Box, HumanPrompt, Person
 
 
 def _person_of_link(request: Request) -> Person:

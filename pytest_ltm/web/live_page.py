@@ -7,6 +7,8 @@ import json
 import shlex
 import threading
 from collections import deque
+from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from starlette.concurrency import run_in_threadpool
@@ -15,8 +17,9 @@ from starlette.routing import Route
 
 from pytest_ltm._journal import events
 from pytest_ltm._journal.codec import Chain, strip_checksum
-from pytest_ltm._journal.cost import LEDGER, Bill, SpentBudget, Tariff, read_prices
+from pytest_ltm._journal.cost import LEDGER, Bill, Prices, SpentBudget, Tariff, read_prices
 from pytest_ltm._journal.fold import ConversationRecord
+from pytest_ltm._journal.result import ConversationName
 from pytest_ltm._journal.run_file import SUMMARY, conversations_in, newest_first, read_run_file
 from pytest_ltm._storage.clock import stopwatch_seconds
 from pytest_ltm._storage.disk import open_regular
@@ -27,13 +30,7 @@ from pytest_ltm.reporting.history import read_past
 from pytest_ltm.web import page_parts
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
     from starlette.requests import Request
-
-    from pytest_ltm._journal.cost import Prices
-    from pytest_ltm._journal.result import ConversationName
 
 
 # Seconds between two looks at the journals.

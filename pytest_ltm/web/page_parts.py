@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hmac
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
@@ -17,9 +19,6 @@ from pytest_ltm._storage.sanitize import for_screen
 from pytest_ltm.web.guard import MOST_BYTES, form_token
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     from jinja2 import Environment
     from starlette.requests import Request
     from starlette.responses import Response

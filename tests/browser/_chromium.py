@@ -9,14 +9,13 @@ import subprocess
 import time
 import urllib.request
 from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from websockets.sync.client import connect
 
 if TYPE_CHECKING:
-    from pathlib import Path
-    from types import TracebackType
-
     from typing_extensions import Self
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

@@ -8,8 +8,10 @@ import random
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from pytest_ltm._journal.result import ConversationResult
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "samples")]
 
@@ -18,11 +20,6 @@ from run_folders import held, journal, played, write_run
 
 from pytest_ltm._journal import events
 from pytest_ltm.reporting.html import build_report
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pytest_ltm._journal.result import ConversationResult
 
 SCENARIOS = 11
 

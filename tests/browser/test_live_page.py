@@ -6,17 +6,13 @@ import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
+from _chromium import Chromium
 from alone import alone
 from run_folders import latest_run
 from test_people_pages import PATIENCE, go, playing, serving, shows
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from _chromium import Chromium
 
 pytest.importorskip("starlette", reason="the page needs the extra web")
 pytest.importorskip("uvicorn", reason="the page needs the extra web")

@@ -9,10 +9,12 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
+from _chromium import Chromium
 from alone import alone
 from run_folders import held, latest_run, played, write_run
 
@@ -22,12 +24,6 @@ from pytest_ltm._journal.result import QuestionResult
 from pytest_ltm.agents import _mailbox
 from pytest_ltm.web.review import decisions
 from pytest_ltm.web.review.findings import reviewer_agreements
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from _chromium import Chromium
 
 pytest.importorskip("starlette", reason="the page needs the extra web")
 pytest.importorskip("uvicorn", reason="the page needs the extra web")

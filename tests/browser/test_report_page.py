@@ -5,18 +5,14 @@ from __future__ import annotations
 import re
 import threading
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
+from _chromium import Chromium
 from journals import edit
 from run_folders import HOSTILE, held, hostile_run, journal, played, write_run
 
 from pytest_ltm.reporting.html import build_report
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from _chromium import Chromium
 
 DRAWN = "document.querySelectorAll('#scene .mark').length > 0"
 

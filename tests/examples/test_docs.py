@@ -1,14 +1,11 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import refresh_pages
 from _commands import ROOT, comparable, run
 from _pages import blocks
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 READ_FIRST = {"README", "tutorial"}
 PLAYED_AT_NIGHT = pytest.mark.nightly("commands as a reader types them: each page has its turn within days", every=4)

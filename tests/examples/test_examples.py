@@ -1,14 +1,11 @@
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from _commands import ROOT, comparable, run
 from _pages import blocks
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 RECIPES = ROOT / "conftest_examples"
 

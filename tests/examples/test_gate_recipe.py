@@ -6,7 +6,8 @@ import os
 import re
 import shutil
 import subprocess
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -15,9 +16,6 @@ from _pages import blocks
 
 from pytest_ltm._results.gate.gate_rules import metric_names
 from pytest_ltm.plugin import options as _options
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 RECIPE = ROOT / "conftest_examples" / "ci_gate"
 

@@ -8,9 +8,11 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from _commands import ROOT, run
@@ -18,10 +20,6 @@ from chance import chance_put_back
 from json_server import Answer, serving
 
 from pytest_ltm.agents._discovery import load_frameworks
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
 RECIPES = ROOT / "conftest_examples"
 

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+import pytest
 from _commands import ROOT, run
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
-    from chat_server import ChatServer
+from chat_server import ChatServer
 
 
 def test_the_recipe_of_a_chat_model_works(

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from textwrap import dedent
-from typing import TYPE_CHECKING
 
 import pytest
 from _commands import ROOT, run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SKILL = ROOT / "pytest_ltm" / "_cli" / "SKILL.md"
 BOT = """

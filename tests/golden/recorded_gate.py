@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import random
 import shutil
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gate_sides import FULL, WAYS, WORSE, held, side
 from msgspec import Struct, structs
@@ -16,7 +17,7 @@ from sample_runs import row
 
 from pytest_ltm._journal.result import NeedleRef, QuestionResult
 from pytest_ltm._results.change_report import change_lines, verdict_line
-from pytest_ltm._results.gate.changes import compare_sides
+from pytest_ltm._results.gate.changes import GateSide, compare_sides
 from pytest_ltm._results.gate.gate_rules import parse_change_rule, parse_limit_rule
 from pytest_ltm._results.gate.verdict import decide_gate, why_undetectable
 from pytest_ltm._results.statistics.comparison import chance_here, compare_runs, compare_scenarios, trials_to_tell
@@ -42,11 +43,6 @@ from pytest_ltm._results.statistics.totals import (
     weighted_reach,
 )
 from pytest_ltm._storage.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from pytest_ltm._results.gate.changes import GateSide
 
 RECORDED = Path(__file__).parent / "gate"
 UNDER = (

@@ -13,19 +13,16 @@ import re
 import shutil
 import string
 import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import structs
 
 from pytest_ltm._lab.commands.verdict_check import evaluator_of
+from pytest_ltm._model.judge import Inquiry
 from pytest_ltm._model.score import SCORINGS, Score
 from pytest_ltm.evaluators import QuoteAtReply
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from pytest_ltm._model.judge import Inquiry
 
 LABELLED = Path(__file__).parents[1] / "labelled"
 RECORDED = Path(__file__).parent / "verdicts"

@@ -7,16 +7,13 @@ import json
 import os
 import warnings
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
+from _pytest.pytester import RunResult
 from alone import alone
 from run_folders import latest_run
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from _pytest.pytester import RunResult
 
 # pytester forgets the modules that a run inside this process imports: what is here already is imported once only.
 PRELOADED = (

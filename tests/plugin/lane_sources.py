@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import itertools
 import re
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from _pytest.pytester import RunResult
-    from conftest import Project
+from _pytest.pytester import RunResult
+from conftest import Project
 
 SCOPES = """
 import pytest

@@ -10,16 +10,14 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from alone import alone
+from conftest import Project
 from run_folders import latest_run
 
 from pytest_ltm.agents._hidden import can_hide_folders
-
-if TYPE_CHECKING:
-    from conftest import Project
 
 pytest.importorskip("xdist")
 pytestmark = [

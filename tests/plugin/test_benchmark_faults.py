@@ -9,8 +9,8 @@ import re
 import subprocess
 import sys
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -20,9 +20,6 @@ from benchmarks.faults.matrix import ROWS, Row, Tally, main, played
 from benchmarks.faults.traces import SECRET, Traces, traces
 from benchmarks.killed import Run
 from pytest_ltm._storage.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")

@@ -13,21 +13,16 @@ import sys
 import textwrap
 import unicodedata
 import zlib
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from json_server import Answer, serving
+from conftest import Project
+from json_server import Answer, Post, serving
 
 from pytest_ltm._cli import main
 from pytest_ltm._storage.sanitize import COLOR
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from conftest import Project
-    from json_server import Post
 
 pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=8)
 

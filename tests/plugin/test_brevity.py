@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
+from conftest import Project
 
 from pytest_ltm.plugin import report
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from conftest import Project
 
 pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
 

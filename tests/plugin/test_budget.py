@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from chat_server import says
+from chat_server import ChatServer, says
 from run_folders import latest_run
-
-if TYPE_CHECKING:
-    from chat_server import ChatServer
 
 AGENTS = """
 from pytest_ltm import Reply, Usage

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from chat_server import resets, says, truncated, wrong_schema
-from json_server import serving
+from chat_server import Answer, ChatServer, resets, says, truncated, wrong_schema
+from json_server import Post, serving
 from run_folders import latest_run
-
-if TYPE_CHECKING:
-    from chat_server import Answer, ChatServer
-    from json_server import Post
 
 pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from benchmark_data import LOCOMO, LONGMEMEVAL
+from conftest import Project
 from published_definitions import write
 
 from pytest_ltm._cli import main
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from conftest import Project
 
 pytestmark = pytest.mark.nightly("minutes of texts that only scenarios, filler and generators change")
 

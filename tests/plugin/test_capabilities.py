@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pytest
 
 from pytest_ltm.agents import CAPABILITIES
-
-if TYPE_CHECKING:
-    import pytest
 
 SCENARIOS = """
 import pytest

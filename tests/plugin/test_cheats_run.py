@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
+from conftest import Project
 
 from pytest_ltm._cli import main
 from pytest_ltm._lab.commands.cheats import PADDING
 from pytest_ltm.agents._wrapping import padded_spec
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from conftest import Project
 
 OWN = """
 import pytest

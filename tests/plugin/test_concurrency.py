@@ -9,17 +9,13 @@ import sys
 import threading
 import time
 from collections import Counter
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
+from conftest import Project
 from run_folders import latest_run
 
 from pytest_ltm.plugin import concurrency
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from conftest import Project
 
 pytestmark = [pytest.mark.slow, pytest.mark.nightly("whole runs: each test has its turn within days", every=4)]
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from conftest import Project
 from run_folders import latest_run
-
-if TYPE_CHECKING:
-    from conftest import Project
 
 SUITE = """
 def test_talk(ltm):

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
+from conftest import Project
 
 from pytest_ltm.plugin.options import ADVANCED, DATA_SETS, GROUPS, OPTIONS, PLAIN
-
-if TYPE_CHECKING:
-    from conftest import Project
 
 PLUGIN = """
 from pytest_ltm.datasets import Dataset, DatasetOption

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import importlib.resources
 import json
-from typing import TYPE_CHECKING
 
 import jsonschema
 import pytest
+from conftest import Project
 from run_folders import latest_run
 
 from pytest_ltm._cli import main
-
-if TYPE_CHECKING:
-    from conftest import Project
 
 BOT = """
 class Bot:

@@ -5,21 +5,18 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from chat_server import ChatServer
 from run_folders import latest_run
 
+from pytest_ltm._journal.cost import Forecast
 from pytest_ltm.agents._profile import profile_of
 from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.plugin import dry_run as _dry_run
 from pytest_ltm.plugin.state import LANE
 from pytest_ltm.reporting import forecast as _forecast
-
-if TYPE_CHECKING:
-    from chat_server import ChatServer
-
-    from pytest_ltm._journal.cost import Forecast
 
 pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
 

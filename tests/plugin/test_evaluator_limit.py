@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 import pytest
+from conftest import Project
 from run_folders import latest_run
-
-if TYPE_CHECKING:
-    from conftest import Project
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no interval timers there")
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from run_folders import latest_run
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 NEEDLES = """
 import pytest

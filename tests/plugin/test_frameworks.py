@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from chance import chance_put_back
-from chat_server import says
+from chat_server import ChatServer, says
+from conftest import Project
 from run_folders import latest_run
-
-if TYPE_CHECKING:
-    from chat_server import ChatServer
-    from conftest import Project
 
 pytestmark = pytest.mark.slow
 TALK = """

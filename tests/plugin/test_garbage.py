@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import gc
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from conftest import Project
+from conftest import Project
 
 LOOK = """
 import gc

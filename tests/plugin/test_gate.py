@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import re
 import xml.etree.ElementTree as ET
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from _pytest.pytester import RunResult
+from conftest import Project
 from run_folders import latest_run
-
-if TYPE_CHECKING:
-    from _pytest.pytester import RunResult
-    from conftest import Project
 
 pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=8)
 

@@ -10,13 +10,8 @@ the changelog. It is not legitimate to get a failing test to pass, or while one 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
-from golden_runs import RECORDED, names_of_now, numbered, played, recorded, renamed
-
-if TYPE_CHECKING:
-    from golden_runs import Written
+from golden_runs import RECORDED, Written, names_of_now, numbered, played, recorded, renamed
 
 COMMANDS = ("play", "resume", "rescore", "xdist", "dry_run")
 

@@ -7,14 +7,11 @@ import re
 import select
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import pytest
 from run_folders import latest_run
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
 

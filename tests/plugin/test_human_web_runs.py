@@ -5,19 +5,15 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from conftest import Project
 from run_folders import latest_run
 
 from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm.agents import _mailbox
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from conftest import Project
 
 SCENARIO = """
 def test_train(ltm):

@@ -6,12 +6,10 @@ import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HEAVY = {
     "asyncio", "faker", "greenlet", "httpx2", "jinja2", "nltk", "numpy", "openai", "rapidfuzz", "requests",

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
-from chat_server import fails, refuses, says
+from chat_server import ChatServer, fails, refuses, says
 from run_folders import latest_run
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from chat_server import ChatServer
 
 pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
 

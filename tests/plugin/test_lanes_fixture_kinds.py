@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from conftest import Project
 from lane_sources import TALK
-
-if TYPE_CHECKING:
-    from conftest import Project
 
 
 def test_a_parametrized_module_fixture_has_one_instance_for_each_parameter(project: Project) -> None:

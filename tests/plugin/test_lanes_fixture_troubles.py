@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
+from conftest import Project
 from lane_sources import TALK
-
-if TYPE_CHECKING:
-    from conftest import Project
 
 
 def test_an_error_in_a_setup_ends_only_its_own_scenario_before_it_speaks(project: Project) -> None:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
+from conftest import Project
 from lane_sources import SCOPES, TALK, ups_and_downs
-
-if TYPE_CHECKING:
-    from conftest import Project
 
 pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from _pytest.pytester import RunResult
-    from conftest import Project
+from _pytest.pytester import RunResult
+from conftest import Project
 
 pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
 

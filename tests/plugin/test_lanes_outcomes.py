@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from _pytest.pytester import RunResult
-    from conftest import Project
+from _pytest.pytester import RunResult
+from conftest import Project
 
 UNMEASURABLE = 75
 BOT = """

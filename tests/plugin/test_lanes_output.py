@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import pytest
+from conftest import Project
 from lane_sources import PAIR, TALKATIVE, section_of
-
-if TYPE_CHECKING:
-    from conftest import Project
 
 
 def test_captured_output_is_in_the_report_of_the_scenario_that_wrote_it(project: Project) -> None:

@@ -5,13 +5,10 @@ from __future__ import annotations
 import re
 import shlex
 import xml.etree.ElementTree as ET
-from typing import TYPE_CHECKING
 
 import pytest
+from conftest import Project
 from run_folders import latest_run
-
-if TYPE_CHECKING:
-    from conftest import Project
 
 pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=8)
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from conftest import Project
+from conftest import Project
 
 pytestmark = pytest.mark.skipif(pytest.version_tuple < (9, 0), reason="subtests are a part of pytest from 9.0 on")
 

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from conftest import Project
 from lane_sources import TALKATIVE
-
-if TYPE_CHECKING:
-    from conftest import Project
 
 
 def test_caplog_of_two_scenarios_has_its_own_records_and_levels(project: Project) -> None:

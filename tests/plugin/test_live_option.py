@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import pytest
-    from conftest import Project
+import pytest
+from conftest import Project
 
 RUN = ("--ltm-agent=echo", "--ltm-span=300", "--ltm-suite=hygiene", "--ltm-examples=1")
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from _pytest.pytester import RunResult
+from conftest import Project
 from locomo_files import AUDIT, SECRET, second, talk, written
 from run_folders import latest_run
-
-if TYPE_CHECKING:
-    from _pytest.pytester import RunResult
-    from conftest import Project
 
 pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from conftest import Project
 from locomo_files import talk, written
 from run_folders import latest_run
-
-if TYPE_CHECKING:
-    from conftest import Project
 
 BOT = """
 class Bot:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import pytest
+from conftest import Project
 from run_folders import latest_run
-
-if TYPE_CHECKING:
-    from conftest import Project
 
 BOTS = """
 import asyncio, logging, threading

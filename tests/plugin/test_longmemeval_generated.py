@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+
+import pytest
 
 from pytest_ltm._cli import main
-
-if TYPE_CHECKING:
-    import pytest
 
 
 def test_a_generated_file_plays_and_its_golds_pass(pytester: pytest.Pytester) -> None:

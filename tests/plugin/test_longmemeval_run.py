@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from _pytest.pytester import RunResult
+from conftest import Project
 from longmemeval_files import records, written
 from run_folders import latest_run
 
 from pytest_ltm._cli import main
-
-if TYPE_CHECKING:
-    from _pytest.pytester import RunResult
-    from conftest import Project
 
 pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 import importlib
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from chat_server import ChatServer, fails, garbled, refuses, resets, says, truncated
 from locomo_files import talk, written
 from run_folders import latest_run
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
 

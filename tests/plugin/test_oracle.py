@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import locomo_files
 import longmemeval_files
 import pytest
+from conftest import Project
 from run_folders import latest_run
 
 from pytest_ltm._cli import main
-
-if TYPE_CHECKING:
-    from conftest import Project
 
 pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
 

@@ -7,16 +7,12 @@ import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
-from json_server import serving
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from conftest import Project
-    from json_server import Post
+from conftest import Project
+from json_server import Post, serving
 
 pytestmark = [
     pytest.mark.nightly("whole runs: each test has its turn within days", every=4),

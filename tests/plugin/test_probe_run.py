@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from _pytest.pytester import RunResult
+from conftest import Project
 from run_folders import latest_run
 
 from pytest_ltm.plugin import prechecks
-
-if TYPE_CHECKING:
-    from _pytest.pytester import RunResult
-    from conftest import Project
 
 pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=8)
 

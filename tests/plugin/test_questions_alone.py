@@ -7,19 +7,17 @@ import shlex
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from _pytest.pytester import RunResult
+from chat_server import ChatServer
+from conftest import Project
 from locomo_files import second, talk, written
 from run_folders import latest_run
 
 from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._model.plan import Plan
-
-if TYPE_CHECKING:
-    from _pytest.pytester import RunResult
-    from chat_server import ChatServer
-    from conftest import Project
 
 pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=8)
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from benchmark_data import GOODAI
+from conftest import Project
 from run_folders import latest_run
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from conftest import Project
 
 pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=8)
 

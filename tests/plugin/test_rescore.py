@@ -6,22 +6,19 @@ import json
 import os
 import re
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import journals
 import pytest
+from _pytest.pytester import RunResult
+from conftest import Project
 from run_folders import latest_run
 
 from pytest_ltm._journal import amendments as _amendments
 from pytest_ltm._results.run_loading import read_run
 from pytest_ltm._storage.locks import FolderLock
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from _pytest.pytester import RunResult
-    from conftest import Project
 
 pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=8)
 

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 from statistics import mean
-from typing import TYPE_CHECKING
 
 import pytest
+from conftest import Project
 from run_folders import latest_run
 from test_xdist_results import junit
 
 import pytest_ltm
 from pytest_ltm._cli import main
-
-if TYPE_CHECKING:
-    from conftest import Project
 
 pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
 

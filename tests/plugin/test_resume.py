@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
-from typing import TYPE_CHECKING
 
 import pytest
+from conftest import Project
 from run_folders import latest_run
 
 from pytest_ltm._journal import amendments as _amendments
 from pytest_ltm._results.run_loading import read_run
 from pytest_ltm.plugin import resume
-
-if TYPE_CHECKING:
-    from conftest import Project
 
 pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
 

@@ -9,16 +9,13 @@ import shutil
 import socket
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from conftest import Project
 from filelock import FileLock
 
 from benchmarks.killed import drill, undisturbed
 from pytest_ltm._cli import main
-
-if TYPE_CHECKING:
-    from conftest import Project
 
 pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=8)
 

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import TYPE_CHECKING
 
 import pytest
-from chat_server import says
+from chat_server import ChatServer, says
+from conftest import Project
 from run_folders import latest_run
 
 from pytest_ltm.plugin import concurrency
-
-if TYPE_CHECKING:
-    from chat_server import ChatServer
-    from conftest import Project
 
 pytestmark = pytest.mark.slow
 TALK = """

@@ -10,15 +10,11 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from conftest import Project
+from conftest import Project
 
 pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="sends signals to processes"),

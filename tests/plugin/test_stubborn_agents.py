@@ -5,19 +5,15 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
+from conftest import Project
 from run_folders import latest_run
 
 from pytest_ltm._storage.disk import Appender
 from pytest_ltm._storage.errors import AgentFault, DiskFault
 from pytest_ltm.agents._caller import AgentCaller
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from conftest import Project
 
 pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import pytest
+from _pytest.pytester import RunResult
+from conftest import Project
 from run_folders import latest_run
-
-if TYPE_CHECKING:
-    from _pytest.pytester import RunResult
-    from conftest import Project
 
 
 def _run(project: Project, scenario: str, parameters: str) -> RunResult:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import pytest
+from conftest import Project
 from run_folders import latest_run
 
 from pytest_ltm._journal.result import Precheck
@@ -13,9 +13,6 @@ from pytest_ltm._results.sentences import trust_sentence
 from pytest_ltm.agents import _adapt
 from pytest_ltm.agents._hidden import can_hide_folders
 from pytest_ltm.plugin import report
-
-if TYPE_CHECKING:
-    from conftest import Project
 
 pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
 

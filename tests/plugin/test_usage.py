@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from conftest import Project
+from conftest import Project
 
 GOOD = "def test_good(ltm):\n    ltm.say('hello')\n    ltm.ask('hello?')\n"
 SUITE = "scenarios: [{scenario: colours, name: shades}]\n"

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import importlib
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
-from chat_server import fails, says
+from chat_server import ChatServer, fails, says
 from run_folders import latest_run
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from chat_server import ChatServer
 
 pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=8)
 

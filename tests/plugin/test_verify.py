@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 import zipfile
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
+from conftest import Project
 from recorded_bundles import BUNDLES, FORGERIES, WHOLE
 from run_folders import latest_run
 
@@ -15,12 +18,6 @@ from pytest_ltm._cli import main
 from pytest_ltm._cli.bundle import MANIFEST, open_bundle
 from pytest_ltm._results.run_loading import read_run
 from pytest_ltm.reporting.verification import find_discrepancies
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from conftest import Project
 
 pytestmark = [pytest.mark.slow, pytest.mark.nightly("whole runs: each test has its turn within days", every=8)]
 OWN = """

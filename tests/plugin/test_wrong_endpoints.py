@@ -5,15 +5,11 @@ from __future__ import annotations
 import datetime as dt
 import ipaddress
 import ssl
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from chat_server import ChatServer, refuses, resets
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from conftest import Project
+from conftest import Project
 
 TALK = """
 def test_cat(ltm):

@@ -4,16 +4,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from conftest import Project
 
 from pytest_ltm._cli import USAGE, main
 from pytest_ltm._model.scenario import load_yaml_scenario
 from pytest_ltm._storage.errors import DefinitionError
-
-if TYPE_CHECKING:
-    from conftest import Project
 
 BOT = "class Bot:\n    def reply(self, message):\n        return 'ok'\n"
 GOOD = "def test_good(ltm):\n    ltm.say('hello')\n    ltm.ask('hello?')\n"

@@ -6,13 +6,11 @@ import json
 import os
 import re
 import xml.etree.ElementTree as ET
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-
-if TYPE_CHECKING:
-    from _pytest.pytester import RunResult
-    from conftest import Project
+from _pytest.pytester import RunResult
+from conftest import Project
 
 pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=8)
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from _pytest.pytester import RunResult
-    from conftest import Project
+from _pytest.pytester import RunResult
+from conftest import Project
 
 pytest.importorskip("xdist")
 pytestmark = [

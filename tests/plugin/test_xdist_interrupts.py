@@ -6,12 +6,9 @@ import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from conftest import Project
+from conftest import Project
 
 pytest.importorskip("xdist")
 pytestmark = [

@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 import re
 import xml.etree.ElementTree as ET
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
+from conftest import Project
 from test_lanes_xdist import SUITE
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from conftest import Project
 
 pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=8)
 

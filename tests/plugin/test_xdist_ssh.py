@@ -5,19 +5,15 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from conftest import Project
 
 pytest.importorskip("xdist")
 pytest.importorskip("asyncssh")
 from ssh_server import SshServer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from conftest import Project
 
 pytestmark = [
     pytest.mark.nightly("whole runs: each test has its turn within days", every=4),

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 from pytest_ltm._model.schedule import Agenda, AgendaEntry, Decision, Fill, Finish, JumpTime, ResumeLane, Start, Tell
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
 
 
 @dataclass

@@ -8,9 +8,10 @@ from __future__ import annotations
 import io
 import math
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import journals
 from _naive_agenda import Compared
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 
 from pytest_ltm._engine.channel import Channel
 from pytest_ltm._engine.conversation import AgendaScript, Conversation
-from pytest_ltm._engine.lane import GreenBody
+from pytest_ltm._engine.lane import Ending, GreenBody, Lane
 from pytest_ltm._engine.port import MAX_CONSECUTIVE_FAULTS, LivePort, Recorded, RecordedAgent
 from pytest_ltm._journal import events
 from pytest_ltm._journal.events import Journal
@@ -30,16 +31,10 @@ from pytest_ltm._model.plan import Plan, PlannedExample
 from pytest_ltm._model.scenario import Ask, Say, Wait
 from pytest_ltm._model.score import Score
 from pytest_ltm._model.tokens import TokenCounter
-from pytest_ltm._model.transcript import COUNTS
+from pytest_ltm._model.transcript import COUNTS, Count, Exchange, Transcript
 from pytest_ltm._storage.clock import SimulatedClock
 from pytest_ltm._storage.errors import AgentFault, LtmError
 from pytest_ltm.agents._caller import AgentCaller
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pytest_ltm._engine.lane import Ending, Lane
-    from pytest_ltm._model.transcript import Count, Exchange, Transcript
 
 NAMES = "abcdefgh"
 COUNTER = TokenCounter("characters", len)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,9 +13,6 @@ from pytest_ltm.scenarios.chapter_break import chapter_break, pages
 
 from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
 from pytest_ltm.datasets._chapterbreak import _first_sentences, _last_sentences, book_chapters
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SEEDS = st.integers(0, 2**63)
 SHAPES = st.fixed_dictionaries(

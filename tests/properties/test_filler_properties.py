@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import json
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 from _examples import share
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pytest_ltm._model.filler import FillerExchange
 from pytest_ltm._model.tokens import TokenCounter, token_counter
 from pytest_ltm.fillers import QuizFact, TriviaFiller, answers_of, reply_of
 from pytest_ltm.fillers._quiz import CLOSING, INSTRUCTION, answer_item, cost_of, message_of
 from pytest_ltm.fillers._trivia import MixedFiller, Pool
-
-if TYPE_CHECKING:
-    from pytest_ltm._model.filler import FillerExchange
 
 NAMES = ("cl100k_base", "o200k_base", "approx")
 LIMIT = 4096

@@ -6,10 +6,11 @@ import copy
 import io
 import json
 import tempfile
+from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import locomo_files
 import longmemeval_files
@@ -47,9 +48,6 @@ from pytest_ltm.fillers import filler_from_spec
 from pytest_ltm.fillers._trivia import pool_of_file
 from pytest_ltm.judges._judge_registry import find_judge
 from pytest_ltm.users._user_connection import find_user_model
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 pytestmark = pytest.mark.slow
 

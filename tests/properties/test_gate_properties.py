@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import random
 import tempfile
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from _examples import share
 from gate_sides import WAYS, held, side
@@ -15,15 +17,9 @@ from msgspec import structs
 
 from pytest_ltm._results.change_report import changes_json
 from pytest_ltm._results.gate.baseline import baseline_text, load_baseline
-from pytest_ltm._results.gate.changes import compare_sides
+from pytest_ltm._results.gate.changes import GateSide, compare_sides
 from pytest_ltm._results.gate.gate_rules import parse_change_rule, parse_limit_rule
 from pytest_ltm._results.gate.verdict import decide_gate
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Iterable
-
-    from pytest_ltm._results.gate.changes import GateSide
 
 Value = TypeVar("Value")
 SCORES = st.sampled_from([0.0, 0.25, 1 / 3, 0.5, 0.75, 1.0])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import journals
 from _examples import share
@@ -14,15 +13,13 @@ from hypothesis import HealthCheck, example, given, settings
 from pytest_ltm._engine import rescore as _record
 from pytest_ltm._engine.channel import Channel
 from pytest_ltm._engine.conversation import Conversation
+from pytest_ltm._engine.lane import Ending
 from pytest_ltm._engine.port import LivePort, Recorded, RecordedAgent
 from pytest_ltm._journal import events, fold
 from pytest_ltm._journal.events import Journal
 from pytest_ltm._journal.timings import Timings
 from pytest_ltm._model.handle import Ltm
 from pytest_ltm._storage.clock import SimulatedClock
-
-if TYPE_CHECKING:
-    from pytest_ltm._engine.lane import Ending
 
 
 @dataclass

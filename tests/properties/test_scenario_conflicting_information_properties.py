@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import random
 import re
-from typing import TYPE_CHECKING
 
 from hypothesis import given
 from hypothesis import strategies as st
 from pytest_ltm.scenarios.conflicting_personal_information import TOPICS, conflicting_personal_information
 
+from pytest_ltm._model.scenario import Definition
 from pytest_ltm.evaluators import KnowsCurrentFacts
-
-if TYPE_CHECKING:
-    from pytest_ltm._model.scenario import Definition
 
 SEEDS = st.integers(0, 2**63)
 SHAPES = st.fixed_dictionaries({"topics": st.integers(1, len(TOPICS)), "statements": st.integers(1, 9)})

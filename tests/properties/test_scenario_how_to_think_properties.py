@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import random
 import re
-from typing import TYPE_CHECKING
 
 from hypothesis import given
 from hypothesis import strategies as st
 from pytest_ltm.scenarios.how_to_think import how_to_think
 
+from pytest_ltm._model.scenario import Definition
 from pytest_ltm.evaluators import AppliesRule
-
-if TYPE_CHECKING:
-    from pytest_ltm._model.scenario import Definition
 
 SEEDS = st.integers(0, 2**63)
 SHAPES = st.fixed_dictionaries({"rules": st.integers(1, 8), "cases": st.integers(1, 8), "options": st.integers(3, 9)})

@@ -5,16 +5,12 @@ from __future__ import annotations
 import random
 import re
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from hypothesis import given
 from hypothesis import strategies as st
 from pytest_ltm.scenarios.kept_secret import REFUSED, kept_secret, rule_of
 
-from pytest_ltm._model.scenario import Say, from_json, to_json
-
-if TYPE_CHECKING:
-    from pytest_ltm._model.scenario import Definition
+from pytest_ltm._model.scenario import Definition, Say, from_json, to_json
 
 SEEDS = st.integers(0, 2**63)
 SHAPES = st.fixed_dictionaries(

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import random
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from hypothesis import given
 from hypothesis import strategies as st
 from pytest_ltm.scenarios.users_apart import rule_of, users_apart
 
-from pytest_ltm._model.scenario import Say, from_json, to_json
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pytest_ltm._model.scenario import Definition
+from pytest_ltm._model.scenario import Definition, Say, from_json, to_json
 
 SEEDS = st.integers(0, 2**63)
 SHAPES = st.fixed_dictionaries({"people": st.integers(2, 4), "topics": st.integers(1, 8)})

@@ -5,18 +5,15 @@ from __future__ import annotations
 import random
 import re
 from itertools import permutations, product
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from hypothesis import given
 from hypothesis import strategies as st
 from pytest_ltm.scenarios import who_said_so as scenario
 
-from pytest_ltm import Ask, Say
+from pytest_ltm import Ask, Definition, Say
 from pytest_ltm._model.scenario import from_json, to_json
 from pytest_ltm.evaluators import KnowsSources
-
-if TYPE_CHECKING:
-    from pytest_ltm import Definition
 
 rule_of, who_said_so = scenario.rule_of, scenario.who_said_so
 SEEDS = st.integers(0, 2**63)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from _naive_agenda import Compared
 from hypothesis import given
@@ -12,9 +13,6 @@ from hypothesis import strategies as st
 
 from pytest_ltm._model.schedule import AgendaEntry, Fill, Finish, JumpTime, ResumeLane, Start, Tell
 from pytest_ltm._storage.clock import START
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 NAMES = "abcde"
 

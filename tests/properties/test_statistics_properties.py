@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import random
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from _examples import share
@@ -24,9 +25,6 @@ from pytest_ltm._results.statistics.counts import (
 )
 from pytest_ltm._results.statistics.pairs import Pair, ScoredRow, pair_rows, units_of
 from pytest_ltm._results.statistics.spans_reached import effective_span, pass_rate
-
-if TYPE_CHECKING:
-    import random
 
 LEVELS = st.sampled_from([0.8, 0.9, 0.95, 0.99])
 SCORES = st.sampled_from([None, 0.0, 0.25, 1 / 3, 0.5, 2 / 3, 1.0])

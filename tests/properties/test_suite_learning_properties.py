@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-from typing import TYPE_CHECKING
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,10 +11,8 @@ from pytest_ltm.scenarios.gradual import gradual, rule_of
 from pytest_ltm.scenarios.transfer import UNTOLD, transfer
 from pytest_ltm.scenarios.transfer import rule_of as rule_of_transfer
 
+from pytest_ltm import Definition
 from pytest_ltm._model.scenario import Ask, Say, from_json, to_json
-
-if TYPE_CHECKING:
-    from pytest_ltm import Definition
 
 SEEDS = st.integers(0, 2**63)
 SIZES = st.fixed_dictionaries({"lessons": st.integers(3, 7), "probes": st.integers(1, 4)})

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import random
 import re
-from typing import TYPE_CHECKING
 
 from hypothesis import given
 from hypothesis import strategies as st
 from pytest_ltm.scenarios import needle, needle_chain, needles
 
+from pytest_ltm import Definition
 from pytest_ltm._model.scenario import Ask, Say, from_json, to_json
 from pytest_ltm.evaluators import RecallsValue
-
-if TYPE_CHECKING:
-    from pytest_ltm import Definition
 
 SEEDS = st.integers(0, 2**63)
 CODE = re.compile(r"\b[a-z]{4}\d\d\b")

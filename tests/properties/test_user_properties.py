@@ -5,23 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import journals
 from _examples import share
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pytest_ltm import Ltm
 from pytest_ltm._engine.recording_folder import cut_back, read_recording
 from pytest_ltm._journal import events
 from pytest_ltm._journal.events import Journal
 from pytest_ltm.testing import run_conversation
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pytest_ltm import Ltm
 
 HEADER = journals.header()
 FACT = "allergic to nuts"

@@ -9,10 +9,8 @@ from __future__ import annotations
 import os
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import pytest
+import pytest
 
 WITH = "ALONE_WITH"
 OURS = ("ltm", "xdist", "xdist.looponfail")

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sample_runs
 
-from pytest_ltm._journal.result import RunResult
+from pytest_ltm._journal.result import ConversationResult, RunResult
 from pytest_ltm._results.gate.changes import CompareHints, GateSide
-from pytest_ltm._results.gate.plan_facts import facts_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from pytest_ltm._journal.result import ConversationResult
-    from pytest_ltm._results.gate.plan_facts import PlanFacts
+from pytest_ltm._results.gate.plan_facts import PlanFacts, facts_of
 
 WAYS = CompareHints(common="--common", choose_agent="Name one", settings=True)
 Scores = "Mapping[str, Sequence[float | None]]"

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from pytest_ltm._journal import events
 from pytest_ltm._journal.codec import Chain, strip_checksum
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from pytest_ltm._model.transcript import Kind
+from pytest_ltm._model.transcript import Kind
 
 NOW = datetime(2024, 3, 4, 9, 0, tzinfo=timezone.utc)
 FACTS = events.AgentFacts(spec="bot", configuration=None, capabilities=(), max_message_tokens=4096)

@@ -7,20 +7,14 @@ not see.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from pytest_ltm._lab.locomo import world as _texts
-from pytest_ltm._lab.locomo.world import SINCE
+from pytest_ltm._lab.locomo.world import SINCE, Event, Tellable, World
 from pytest_ltm._language.dates import MONTHS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from pytest_ltm._lab.locomo.world import Event, Tellable, World
-
 
 _WEEK = timedelta(7)
 

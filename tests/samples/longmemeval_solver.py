@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pytest_ltm._lab.longmemeval.needles import Needle, WorldFact
+from pytest_ltm._lab.longmemeval.needles import Needle, WorldFact
 
 
 def solve(needle: Needle) -> str | None:  # noqa: PLR0911 - one rule, one line

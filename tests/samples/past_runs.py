@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import sample_runs
 
+from pytest_ltm._journal.result import ConversationResult
 from pytest_ltm._journal.run_file import RunFile, SourceRevision, write_run_file
 from pytest_ltm.reporting.summary import summary_json, write_summary
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from pytest_ltm._journal.result import ConversationResult
 
 GOOD: dict[str, tuple[float | None, ...]] = {"colours": (1.0, 1.0), "jokes": (1.0, 0.5)}
 BAD: dict[str, tuple[float | None, ...]] = {"colours": (0.0, 1.0), "jokes": (0.5, 0.5)}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import journals
 from journals import filler
@@ -12,13 +14,8 @@ from journals import filler
 from pytest_ltm._journal import events
 from pytest_ltm._journal.result import ConversationResult, NeedleRef, QuestionResult, ScenarioResult, write_results
 from pytest_ltm._model.score import Check
+from pytest_ltm._model.transcript import Kind
 from pytest_ltm._storage.schema import json_text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from pytest_ltm._model.transcript import Kind
 
 NOON = datetime(2024, 3, 4, 12, tzinfo=timezone.utc)
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_ltm._journal.result import ConversationResult, RunResult, ScenarioResult
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 SCENARIOS = ("colours", "jokes", "prospective_memory")
 

@@ -9,22 +9,20 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from itertools import islice
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
-    from pathlib import Path
+Rules = Mapping[str, Collection[str]]
+"""By pattern of a path, of which the first counts: patterns of the nightly tests that a change there touches.
 
-    Rules = Mapping[str, Collection[str]]
-    """By pattern of a path, of which the first counts: patterns of the nightly tests that a change there touches.
-
-    PATH stands for the path, FOLDER for the second part of it.
-    """
+PATH stands for the path, FOLDER for the second part of it.
+"""
 
 
 class Change(NamedTuple):

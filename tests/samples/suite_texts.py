@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from pytest_ltm._model.plan import PlannedExample, definition_rng
 from pytest_ltm._model.suite import built_in
 from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.testing import run_conversation
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class SuiteText(NamedTuple):

@@ -6,12 +6,11 @@ import hashlib
 import re
 import threading
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from chat_server import Asked
 
 from pytest_ltm.agents.reader.reader import make_reader
-
-if TYPE_CHECKING:
-    from chat_server import Asked
 
 
 class Reading:

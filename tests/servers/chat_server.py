@@ -18,10 +18,11 @@ import socket
 import struct
 import threading
 from collections import deque
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from chat_answers import (
     DIALECTS,
@@ -40,9 +41,6 @@ from chat_answers import (
     truncated,
     wrong_schema,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
 
 __all__ = [
     "DIALECTS", "Answer", "Asked", "ChatServer", "Says", "calls", "fails", "garbled", "overflows", "refuses", "resets",

@@ -7,16 +7,13 @@ Each has a row in the table of docs/openai.md, by its name.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from chat_answers import Says, error, fails, says
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from chat_server import Answer, Asked
+from chat_server import Answer, Asked
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,9 @@ import struct
 import threading
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Any
 
 RESET = -1
 """In place of a status: the connection is reset in the middle."""

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import getpass
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import asyncssh
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from typing_extensions import Self
 
 

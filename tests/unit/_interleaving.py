@@ -6,17 +6,14 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING
 
 from pytest_ltm.scenarios.jokes import length
 
 from pytest_ltm._model.scenario import Definition, Say, Wait
 from pytest_ltm._model.score import Score, Unscored
+from pytest_ltm.agents.reader.reader import Reader
 from pytest_ltm.evaluators import NamesColour, QuoteAtReply, RecallsJoke
 from pytest_ltm.fillers._quiz import QuizFact, message_of, reply_of
-
-if TYPE_CHECKING:
-    from pytest_ltm.agents.reader.reader import Reader
 
 RESETS = {
     "colours": "Please forget everything that I told you about my favourite colour.",

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import io
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from pytest_ltm._journal.codec import strip_checksum
 from pytest_ltm._journal.events import Journal
 from pytest_ltm._model.filler import FillerExchange
+from pytest_ltm._model.handle import Ltm
 from pytest_ltm._model.plan import PlannedExample
+from pytest_ltm._model.scenario import Watcher
 from pytest_ltm._model.score import Score
+from pytest_ltm._model.transcript import Exchange
 from pytest_ltm.testing import Played, run_conversation
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from pytest_ltm._model.handle import Ltm
-    from pytest_ltm._model.scenario import Watcher
-    from pytest_ltm._model.transcript import Exchange
 
 CHARACTERS = "builtins:len"
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from _talks import Dots, example
 
+from pytest_ltm._engine.conversation import Conversation
 from pytest_ltm._engine.factory import ConversationFactory
 from pytest_ltm._engine.lane import Ending, GreenBody, Lane
 from pytest_ltm._journal.events import Journal
@@ -15,12 +16,7 @@ from pytest_ltm._model.handle import Ltm
 from pytest_ltm._model.plan import Plan
 from pytest_ltm._model.tokens import TokenCounter
 from pytest_ltm._storage.clock import SimulatedClock
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pytest_ltm._engine.conversation import Conversation
-    from pytest_ltm.agents._caller import AgentCaller
+from pytest_ltm.agents._caller import AgentCaller
 
 
 class ByHand(GreenBody):

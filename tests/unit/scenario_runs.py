@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import json
 import random
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from benchmark_data import GOODAI, lines_of
 
+from pytest_ltm import Definition
 from pytest_ltm._model.plan import PlannedExample
 from pytest_ltm._model.score import Score, Unscored
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.datasets._published import from_published
 from pytest_ltm.testing import Played, run_conversation
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from pytest_ltm import Definition
 
 
 def generated(generate: Any, number: int = 3, seed: int = 0, **parameters: Any) -> list[Definition]:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_ltm.agents.memory.paging import MemoryToolCall, StepResult
-from pytest_ltm.agents.memory.thinker import Rules, TaskResult
-
-if TYPE_CHECKING:
-    from pytest_ltm.agents.memory.thinker import Task
+from pytest_ltm.agents.memory.thinker import Rules, Task, TaskResult
 
 
 class Script(Rules):

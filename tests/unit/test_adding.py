@@ -9,20 +9,15 @@ import importlib
 import inspect
 import random
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from pytest_ltm.scenarios import _parameters
 
-from pytest_ltm import Wait, evaluators
+from pytest_ltm import Definition, Wait, evaluators
 from pytest_ltm._lab.verdict_mutants import _MAKERS
 from pytest_ltm._model.suite import built_in, built_in_names, scenario_names
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pytest_ltm import Definition
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "adding.md").read_text(encoding="utf-8")

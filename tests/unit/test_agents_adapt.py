@@ -1,12 +1,14 @@
 from __future__ import annotations
 
-# ruff: noqa: ARG005, RUF012 - agents under test keep the protocol's signatures and may be careless
 import functools
 import inspect
 import math
 import sys
+
+# ruff: noqa: ARG005, RUF012 - agents under test keep the protocol's signatures and may be careless
+from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -14,9 +16,6 @@ from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.agents import CAPABILITIES, Echo, Silent
 from pytest_ltm.agents._adapt import agent_source, capabilities_of
 from pytest_ltm.agents._capabilities import near_misses
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 class Parrot:

@@ -6,10 +6,11 @@ import json
 import os
 import random
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -22,9 +23,6 @@ from pytest_ltm.agents._capabilities import near_misses
 from pytest_ltm.agents._process import STDERR
 from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.agents._subprocess_agent import Processes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = pytest.mark.slow
 

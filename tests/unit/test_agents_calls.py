@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import types
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.agents._adapt import agent_source, capabilities_of, dotted_source
 from pytest_ltm.agents._discovery import CALLS
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def kind(**members: Any) -> type:

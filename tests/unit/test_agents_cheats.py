@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -14,9 +15,6 @@ from pytest_ltm.agents._capabilities import capabilities_of
 from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.agents._wrapping import PADDINGS, POLITE, make_padded, padded_spec
 from pytest_ltm.agents.reader.memory_policies import count_tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 TOLD = ("My cat is called Kelvin.", "My favourite colour is ochre.", "My dog is called Ohm.", "Now I prefer teal.")
 ALONE = [spec for spec in SPECS if spec not in {"silent", "echo"} and not padded_spec(spec)]

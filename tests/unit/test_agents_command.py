@@ -6,9 +6,11 @@ import signal
 import sys
 import textwrap
 import threading
+from collections.abc import Callable
 from contextlib import closing
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,10 +23,6 @@ from pytest_ltm.agents._capabilities import capabilities_of
 from pytest_ltm.agents._command import make_command
 from pytest_ltm.agents._process import STDERR
 from pytest_ltm.agents._registry import find_agent
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 LOOP = """
 import json, os, sys, time

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,10 +11,6 @@ from pytest_ltm._model.plan import agent_fingerprint
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm._storage.secrets import redact_secrets
 from pytest_ltm.agents._registry import find_agent
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 BOTS = """
 class Bot:

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from json_server import Answer, Post, serving
@@ -16,9 +17,6 @@ from pytest_ltm.agents import Reply, Usage
 from pytest_ltm.agents._capabilities import capabilities_of
 from pytest_ltm.agents._http import HttpAgent, HttpStatusError, read_settings
 from pytest_ltm.agents._registry import find_agent
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytest.importorskip("httpx2", reason="the extra `http` is not installed")
 NOW = datetime(2024, 5, 6, tzinfo=timezone.utc)

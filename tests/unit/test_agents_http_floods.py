@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import gzip
 import threading
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents import _http
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytest.importorskip("httpx2")
 LIMIT = 100_000

@@ -1,15 +1,17 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from benchmark_data import GOODAI, lines_of
 from scenario_runs import conversation, generated, values
 
+from pytest_ltm import Ltm
 from pytest_ltm._model.agent import ExpectedReply
 from pytest_ltm._model.scenario import Ask, Definition, Say, Wait, from_json, to_json
 from pytest_ltm._model.score import NO_ORACLE, Score, Unscored
+from pytest_ltm._model.transcript import Exchange
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents import Echo
@@ -20,10 +22,6 @@ from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.agents.reader.memory_policies import Full
 from pytest_ltm.datasets._published import from_published, scenario_of
 from pytest_ltm.testing import run_conversation
-
-if TYPE_CHECKING:
-    from pytest_ltm import Ltm
-    from pytest_ltm._model.transcript import Exchange
 
 NAMES = (
     "chapter_break", "colours", "conflicting_personal_information", "delayed_recall", "how_to_think",

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import journals
 import pytest
@@ -11,9 +12,6 @@ from pytest_ltm.agents import Echo, Reply, Silent
 from pytest_ltm.agents._adapt import AgentSource
 from pytest_ltm.agents._registry import EMBEDDED, describe_embedded, find_agent, label_for, split_specs
 from pytest_ltm.plugin.agents import _sees_clock
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 BOT = """
 class Bot:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,10 +15,6 @@ from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.agents._adapt import capabilities_of
 from pytest_ltm.agents._profile import profile_of
 from pytest_ltm.agents._registry import find_agent
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 NOON = datetime(2024, 3, 4, 12, tzinfo=timezone.utc)
 BOTS = """

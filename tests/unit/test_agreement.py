@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import gzip
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from benchmark_data import GOODAI
@@ -11,9 +12,6 @@ from pytest_ltm._cli import main
 from pytest_ltm._lab.commands.agreement import AgreementReport, score_published_file, score_row
 from pytest_ltm._model.score import Score, Unscored
 from pytest_ltm._storage.errors import DatasetError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PUBLISHED = GOODAI / "results_dev.jsonl.gz"
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import sample_runs
@@ -14,9 +15,6 @@ from pytest_ltm._journal.result import CallDurations, Pace, RunResult, write_res
 from pytest_ltm._results.run_loading import read_run
 from pytest_ltm.reporting.summary import summary_json, verdicts_csv, write_summary
 from pytest_ltm.reporting.terminal import summary_lines
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SCORES: dict[str, tuple[float | None, ...]] = {"colours": (0.0, 1.0), "jokes": (1.0, None)}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import sample_runs
@@ -10,9 +10,6 @@ import sample_runs
 from pytest_ltm._journal import amendments as _amendments
 from pytest_ltm._journal.amendments import Amendment
 from pytest_ltm._storage.errors import ConfigurationError, LtmError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NODEID = "ltm/colours.py::test_colours[full-2k-0-0]"
 WRONG = Amendment(score=0.0, reason="it named the colour by chance")

@@ -145,6 +145,7 @@ BESIDE = {
     "pytest_ltm.plugin.signals": "where the threads of a stuck process are, no values; and a byte each second",
     "pytest_ltm.reporting.markdown": "what `for_file` returns",
     "pytest_ltm.agents._hidden": "nothing: paths are opened to name them to the kernel",
+    "pytest_ltm._lab.study": "the progress of commands, before which `main` puts a Screen",
     "pytest_ltm._lab.commands.leak_check": "a tree of questions about the form of messages, for `skips:`",
 }
 """Who else writes, and what."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -16,9 +17,6 @@ from pytest_ltm._cli import main
 from pytest_ltm._cli.sharing import COLOURS
 from pytest_ltm._journal.run_file import RunFile, write_run_file
 from pytest_ltm._results.run_loading import save_baseline
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 RUN = "20260101-080000-aaaa"
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 import stat
 import zipfile
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from pytest_ltm._cli import main
 from pytest_ltm._cli.bundle import FORMAT, MANIFEST, DataTexts, merkle_root, open_bundle
 from pytest_ltm._storage.errors import LtmError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 EMPTY = json.dumps({"format": FORMAT, "run": "r", "pytest_ltm": "0.1.0", "files": {}})
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 from pytest_ltm._lab.commands.calibrate import Calibration, calibration_lines, pool_definitions
 from pytest_ltm.datasets._published import DefinitionsFolder
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 
 def published(folder: Path, name: str, script: list[str], wait: float = 45.0) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from pytest_ltm._journal import prechecks
 from pytest_ltm._journal.cost import Price, Tariff
@@ -10,9 +10,6 @@ from pytest_ltm._journal.prechecks import FILE, TIMINGS
 from pytest_ltm._journal.result import Precheck
 from pytest_ltm._journal.timings import JudgeTime, Timings
 from pytest_ltm._model.agent import Usage
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def asked(run: Path, *remembered: bool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -15,9 +15,6 @@ from pytest_ltm._journal import events
 from pytest_ltm._journal.codec import LONGEST, Chain, Damage, find_damages, flip_bit_back
 from pytest_ltm._journal.events import Journal
 from pytest_ltm._storage.errors import LtmError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SAID = (header(), message(0), reply(0, "Grüezi"), filler(1), message(2), reply(2, "ho"), verdict(score=1.0))
 LINES = [line.encode() for line in (*sealed(*SAID), sealed(*SAID, events.End(reason="complete"))[-1])]

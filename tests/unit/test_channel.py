@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
@@ -19,15 +20,10 @@ from pytest_ltm._journal.timings import Timings
 from pytest_ltm._model.agent import Reply, Usage
 from pytest_ltm._model.filler import FillerExchange
 from pytest_ltm._model.tokens import TokenCounter
+from pytest_ltm._model.transcript import Exchange
 from pytest_ltm._storage.clock import START, SimulatedClock
 from pytest_ltm._storage.errors import AgentFault
 from pytest_ltm.agents._caller import AgentCaller
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pytest_ltm._model.transcript import Exchange
-
 
 T = TypeVar("T")
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 import pytest
 
-from pytest_ltm._journal.result import ScenarioResult
+from pytest_ltm._journal.result import Cause, ScenarioResult
 from pytest_ltm._lab.commands.cheats import (
     Attack,
     as_json,
@@ -18,11 +18,6 @@ from pytest_ltm._lab.commands.cheats import (
     cheat_totals,
 )
 from pytest_ltm._storage.errors import LtmError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from pytest_ltm._journal.result import Cause
 
 
 def row(

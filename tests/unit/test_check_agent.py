@@ -3,18 +3,15 @@ from __future__ import annotations
 import json
 import sys
 import textwrap
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from pytest_ltm._cli import main
 from pytest_ltm._cli.check_agent import FINDS, UNUSABLE
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    Check = Callable[..., tuple[int, str]]
+Check = Callable[..., tuple[int, str]]
 
 NOTES = """\
 class Bot:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from pytest_ltm._cli import main
 from pytest_ltm._cli.check_agent import FINDS, TextsComparison
 from pytest_ltm._cli.pytest_runs import play_run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NAMES = [f"scenario{number}" for number in range(10)]
 ALL, NOTHING = dict.fromkeys(NAMES, 1.0), dict.fromkeys(NAMES, 0.0)

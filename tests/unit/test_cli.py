@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from importlib.metadata import entry_points, version
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -17,9 +17,6 @@ from pytest_ltm._journal import run_file
 from pytest_ltm._model import suite as _suite
 from pytest_ltm._results.gate.baseline import FOLDER
 from pytest_ltm.agents._registry import describe_embedded, find_agent
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from gate_sides import FULL, WORSE, held, side
@@ -11,9 +11,6 @@ from gate_sides import FULL, WORSE, held, side
 from pytest_ltm._cli import main
 from pytest_ltm._journal.result import write_results
 from pytest_ltm._results.run_loading import save_baseline
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

@@ -7,7 +7,8 @@ import json
 import math
 from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,14 +18,9 @@ from pytest_ltm._journal.events import Journal
 from pytest_ltm._journal.timings import Timings
 from pytest_ltm._model.filler import FillerExchange
 from pytest_ltm._model.tokens import TokenCounter
-from pytest_ltm._storage.clock import START, SignallingClock, SimulatedClock, WallClock
+from pytest_ltm._storage.clock import START, Clock, SignallingClock, SimulatedClock, WallClock
 from pytest_ltm._storage.errors import AgentError, AgentFault, ConversationOver
 from pytest_ltm.agents._caller import AgentCaller
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pytest_ltm._storage.clock import Clock
 
 
 class Plain:

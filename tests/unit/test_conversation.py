@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 from _talks import After, Agent, Dots, Historian, example, patient, simple, speakers, talk, watching
@@ -12,16 +12,11 @@ from conversations_by_hand import conversation_of, played_out
 
 from pytest_ltm._journal.events import Journal
 from pytest_ltm._model.filler import FillerExchange
+from pytest_ltm._model.handle import Ltm
 from pytest_ltm._model.scenario import Ask, Say, Wait
 from pytest_ltm._model.score import Score
 from pytest_ltm._storage.clock import START, SimulatedClock
 from pytest_ltm.agents._caller import AgentCaller
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pytest_ltm._model.handle import Ltm
-
 
 # --- taking turns
 

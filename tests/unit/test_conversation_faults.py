@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
 
 from _talks import After, Agent, patient, simple, talk, watching
 from conversations_by_hand import conversation_of, played_out
 
+from pytest_ltm._model.handle import Ltm
 from pytest_ltm._storage.errors import AgentFault
 from pytest_ltm.agents._caller import AgentCaller
-
-if TYPE_CHECKING:
-    from pytest_ltm._model.handle import Ltm
 
 
 def test_a_fault_is_raised_in_the_body_and_ends_that_example_only() -> None:

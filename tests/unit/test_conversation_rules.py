@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 from _talks import After, Agent, Historian, events, example, patient, simple, talk, watching
 
 from pytest_ltm._engine.lane import Ending
+from pytest_ltm._model.handle import Ltm
 from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
 from pytest_ltm._model.score import Score
 from pytest_ltm._storage.clock import START
 from pytest_ltm._storage.errors import ScenarioError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pytest_ltm._model.handle import Ltm
-
 
 # --- scenarios that break the rules
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from _talks import After, Dots, Historian, example, patient, simple, speakers, talk, watching
 
+from pytest_ltm._model.handle import Ltm
 from pytest_ltm._model.score import Score, Unscored
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pytest_ltm._model.handle import Ltm
-    from pytest_ltm._model.transcript import Exchange
+from pytest_ltm._model.transcript import Exchange
 
 
 def test_a_counting_watcher_hears_everybody_and_its_own_message_first() -> None:

@@ -6,19 +6,15 @@ import copy
 import csv
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from pytest_ltm._cli import main
-from pytest_ltm._model.scenario import Wait
+from pytest_ltm._model.scenario import Definition, Wait
 from pytest_ltm._storage.errors import DatasetError
-from pytest_ltm.datasets import CONVERTED, LOGS
+from pytest_ltm.datasets import CONVERTED, LOGS, DatasetSuite
 from pytest_ltm.datasets.converters import benchmarks as foreign
-
-if TYPE_CHECKING:
-    from pytest_ltm._model.scenario import Definition
-    from pytest_ltm.datasets import DatasetSuite
 
 SHARED = Path(__file__).parents[3] / "shared" / "formats"
 KINDS = {dataset.name: dataset for dataset in CONVERTED}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from journals import header, message, reply, write
@@ -23,15 +24,11 @@ from pytest_ltm._journal.cost import (
     read_tokens,
     spent_in,
 )
+from pytest_ltm._journal.events import Event
 from pytest_ltm._journal.timings import JudgeTime, Timings, UserTime
 from pytest_ltm._model.agent import Usage
 from pytest_ltm._storage.errors import BudgetSpent, ConfigurationError
 from pytest_ltm._storage.locks import Shared
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pytest_ltm._journal.events import Event
 
 OPENAI = "https://api.openai.com/v1"
 USED = Usage(input_tokens=1_000, output_tokens=100, cached_tokens=600)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from journals import reply
@@ -19,9 +19,6 @@ from pytest_ltm._model.scenario import read_definition_file
 from pytest_ltm._storage.disk import read_regular
 from pytest_ltm._storage.errors import ConfigurationError, DefinitionError
 from pytest_ltm._storage.schema import LARGEST, load_yaml
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no pipes in folders here")
 OF_A_RUN = ("run.json", "summary.json", "amended.json", "canaries.json")

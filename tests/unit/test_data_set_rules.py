@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from benchmark_data import LOCOMO, LONGMEMEVAL, lines_of
@@ -13,9 +14,6 @@ from benchmark_data import LOCOMO, LONGMEMEVAL, lines_of
 from pytest_ltm._lab.verdict_mutants import answer_mutants, invented_answers
 from pytest_ltm.datasets.locomo.strict import strict_verdict
 from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 LABELLED = [Path(__file__).parents[1] / "labelled" / f"answers.{half}.jsonl" for half in ("first", "second")]
 ROWS = [json.loads(line) for file in LABELLED for line in file.read_text(encoding="utf-8").splitlines()]

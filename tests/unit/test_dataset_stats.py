@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from benchmark_data import LOCOMO, LONGMEMEVAL
@@ -14,10 +14,7 @@ from pytest_ltm._cli import main
 from pytest_ltm._lab.commands.dataset_stats import locomo_stats, longmemeval_stats
 from pytest_ltm.datasets.locomo.samples import load_locomo
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    Capture = pytest.CaptureFixture[str]
+Capture = pytest.CaptureFixture[str]
 
 
 def test_conversations_are_counted_as_in_the_paper(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -16,9 +16,6 @@ from pytest_ltm._model.scenario import (
     write_definition,
 )
 from pytest_ltm._storage.errors import DefinitionError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 EXAMPLE = Definition(
     steps=(

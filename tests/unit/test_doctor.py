@@ -4,7 +4,7 @@ import json
 import os
 import re
 from importlib.metadata import requires
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from journals import begin, fault, header, message, reply, write
@@ -14,9 +14,6 @@ from pytest_ltm._cli.doctor import KNOWN, Diagnosis, diagnose_run, run_lines
 from pytest_ltm._journal.events import End, Event
 from pytest_ltm._journal.run_file import RunFile, write_run_file
 from pytest_ltm._storage.locks import FolderLock
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HEADER = header("AcceptsHistory", plan={"examples": [{}]})
 SAID: list[Event] = [begin("cat/0"), message(0, "cat/0", "ask", "Hi?", tokens=3), reply(0, "Yes.")]

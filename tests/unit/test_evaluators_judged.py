@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import pytest
 from test_evaluators_recall import EXCUSES, JOKES, QUOTE, joke
 from test_evaluators_restaurant import ANSWERS, GOULASH, MENU, TAGINE, TROUT, WAITER
 
-from pytest_ltm._model.judge import FakeJudge, LtmJudge
+from pytest_ltm._model.judge import FakeJudge, Inquiry, LtmJudge
 from pytest_ltm._model.score import Score, Unscored
 from pytest_ltm._storage.errors import JudgeError
 from pytest_ltm.evaluators import PlaysGuest, QuoteAtReply, RecallsFacts, RecallsSteps, SaysAtEachTrigger
-
-if TYPE_CHECKING:
-    from pytest_ltm._model.judge import Inquiry
 
 
 @dataclass

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from pytest_ltm._model.score import Check, Replies, Score, Scoring
 from pytest_ltm.evaluators import NamesUser
 from pytest_ltm.evaluators._rules import RuleCheck, Ruled
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 
 def test_a_share_shows_the_first_answer_that_missed() -> None:

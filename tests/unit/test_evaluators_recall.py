@@ -1,17 +1,13 @@
 from __future__ import annotations
 
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._model.judge import PROMPTS, FakeJudge
+from pytest_ltm._model.judge import PROMPTS, FakeJudge, Inquiry
 from pytest_ltm._model.score import Score, Unscored
 from pytest_ltm._model.transcript import Exchange
 from pytest_ltm.evaluators import QuoteAtReply, RecallsJoke, SaysAtEachTrigger
-
-if TYPE_CHECKING:
-    from pytest_ltm._model.judge import Inquiry
 
 JOKES = (
     "Our lighthouse keeper quit his job: he could not stand being looked down upon by gulls.",

@@ -8,9 +8,10 @@ import sqlite3
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -20,9 +21,6 @@ from pytest_ltm._calls.hub import Hub, OwnThread
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.agents._adapt import agent_source
 from pytest_ltm.agents._caller import AgentCaller
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 NAME = contextvars.ContextVar("NAME", default="nobody's")
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any, get_args, get_type_hints
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
 from unittest import mock
 
 import journals
@@ -15,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import fields, replace
 
+from pytest_ltm import Ltm
 from pytest_ltm._journal import events
 from pytest_ltm._journal.events import Journal
 from pytest_ltm._journal.fold import ConversationRecord
@@ -24,12 +26,6 @@ from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.schema import LARGEST, json_text
 from pytest_ltm.agents import Reply, Usage
 from pytest_ltm.testing import run_conversation
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from pytest_ltm import Ltm
 
 NOW = datetime(2024, 3, 4, 9, 0, tzinfo=timezone.utc)
 FACTS = events.AgentFacts(

@@ -9,7 +9,6 @@ import shutil
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec import structs
@@ -19,13 +18,10 @@ import pytest_ltm
 from pytest_ltm._cli import main, make_parser
 from pytest_ltm._results.change_report import gate_from_json, gate_json
 from pytest_ltm._results.gate.verdict import Finding, GateVerdict
-from pytest_ltm._results.run_loading import read_run
+from pytest_ltm._results.run_loading import LoadedRun, read_run
+from pytest_ltm.reporting.exports.loaded import Results
 from pytest_ltm.reporting.exports.result_rows import TABLES
 from pytest_ltm.reporting.exports.table_files import paper_latex, paper_markdown
-
-if TYPE_CHECKING:
-    from pytest_ltm._results.run_loading import LoadedRun
-    from pytest_ltm.reporting.exports.loaded import Results
 
 SCORES = (1.0, 0.25, 0.5, None)
 

@@ -9,21 +9,17 @@ import json
 import signal
 import sys
 import threading
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal
 
 import loopback
 import pytest
 from _talks import Dots, events, watching
 
-from pytest_ltm import AgentFault, Score, TransientFault
+from pytest_ltm import AgentFault, Exchange, Ltm, Score, TransientFault
 from pytest_ltm._journal.events import Journal
 from pytest_ltm._storage.clock import can_interrupt
 from pytest_ltm.testing import Played, run_conversation
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from pytest_ltm import Exchange, Ltm
 
 interruptible = pytest.mark.skipif(not can_interrupt(), reason="no interval timer on this system")
 

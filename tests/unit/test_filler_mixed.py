@@ -6,24 +6,19 @@ import hashlib
 import json
 import re
 from collections import Counter
+from collections.abc import Iterator
 from itertools import islice
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._model.tokens import token_counter
+from pytest_ltm._model.filler import Filler, FillerExchange
+from pytest_ltm._model.tokens import TokenCounter, token_counter
 from pytest_ltm._storage.errors import FillerError
 from pytest_ltm.agents.reader import ABILITIES, IncomingTurn, ReaderNotebook
 from pytest_ltm.fillers import filler_from_spec
 from pytest_ltm.fillers._knowledge import arithmetic_facts, known_facts
 from pytest_ltm.fillers._trivia import BANDS, FRAMES, REPLIES, VERSION
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pytest_ltm._model.filler import Filler, FillerExchange
-    from pytest_ltm._model.tokens import TokenCounter
 
 LIMIT = 4096
 CL100K = token_counter("cl100k_base")

@@ -6,10 +6,11 @@ import hashlib
 import json
 import re
 import sys
+from collections.abc import Callable
 from itertools import islice, pairwise
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from benchmark_data import TRIVIAQA
@@ -20,9 +21,6 @@ from pytest_ltm.fillers import INSTRUCTION, QuizFact, TriviaFiller, answers_of, 
 from pytest_ltm.fillers._knowledge import arithmetic_facts, known_facts
 from pytest_ltm.fillers._quiz import cost_of
 from pytest_ltm.fillers._trivia import VERSION, Pool, built_in, pool_of_file, shuffled_range
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 LIMIT = 4096
 CL100K = token_counter("cl100k_base")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -27,9 +27,6 @@ from pytest_ltm.agents._unbuilt import FixedContext
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.agents.reader.reader import Reader, make_reader
 from pytest_ltm.reporting.forecast import MOST_LINES, gantt_lines
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 class Bot:

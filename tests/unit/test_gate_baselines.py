@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from gate_sides import FULL, WAYS, WORSE, held, side
 from msgspec import structs
 
 from pytest_ltm._results.gate.baseline import baseline_text, check_name, load_baseline
-from pytest_ltm._results.gate.changes import compare_sides
+from pytest_ltm._results.gate.changes import GateSide, compare_sides
 from pytest_ltm._results.gate.plan_facts import unequal_plans, value_or_digest
 from pytest_ltm._results.run_loading import find_side, save_baseline
 from pytest_ltm._storage.errors import ConfigurationError, LtmError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pytest_ltm._results.gate.changes import GateSide
 
 MIXED = {**FULL, "spy": (None, 1 / 3)}
 

@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import run_folders
 import sample_runs
 from gate_sides import FULL, WAYS, WORSE, held, side
 
-from pytest_ltm._journal.result import ExampleMetric, RunResult
+from pytest_ltm._journal.result import ConversationResult, ExampleMetric, RunResult
 from pytest_ltm._results.change_report import change_lines, github_annotations, talk_lines, verdict_lines
-from pytest_ltm._results.gate.changes import compare_sides
+from pytest_ltm._results.gate.changes import GateSide, compare_sides
 from pytest_ltm._results.gate.gate_rules import parse_change_rule, parse_limit_rule
+from pytest_ltm._results.gate.plan_facts import PlanFacts
 from pytest_ltm._results.gate.verdict import Finding, GateVerdict, decide_gate
 from pytest_ltm._results.sentences import span_sentences, spans_json
 from pytest_ltm.reporting.html import build_report
 from pytest_ltm.reporting.markdown import comparison_markdown, markdown_text, run_markdown
 from pytest_ltm.reporting.terminal import summary_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from pytest_ltm._journal.result import ConversationResult
-    from pytest_ltm._results.gate.changes import GateSide
-    from pytest_ltm._results.gate.plan_facts import PlanFacts
 
 SPANS = ("isolated", "2k", "32k")
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from generated_files import faults, locomo_faults, longmemeval_faults
 
 from pytest_ltm._cli import main
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def made(tmp_path: Path, *words: str) -> list[Any]:

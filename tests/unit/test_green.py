@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import contextvars
 import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from pytest_ltm._engine.lane import GreenBody
+from pytest_ltm._engine.lane import Ending, GreenBody, Lane
 from pytest_ltm._model.scenario import Ask, Say
 from pytest_ltm._model.score import Check
 from pytest_ltm._storage.errors import ScenarioError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from pytest_ltm._engine.lane import Ending, Lane
 
 OUTSIDE = "the conversation can only be used in the body of the test, not in a fixture, a thread or after its end"
 

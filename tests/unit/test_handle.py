@@ -7,20 +7,16 @@ import re
 import subprocess
 import sys
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pytest_ltm._model.handle import METHOD_ALIASES, Ltm, Sheet
-from pytest_ltm._model.scenario import Ask, Definition, Say, Wait, Watch
+from pytest_ltm._model.scenario import Ask, Definition, Request, Say, Wait, Watch
 from pytest_ltm._model.score import Check, Score, Unscored
 from pytest_ltm._storage.clock import START
 from pytest_ltm._storage.errors import ScenarioError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pytest_ltm._model.scenario import Request
 
 PASSED, FAILED = Check("it is so", ok=True), Check("it is not so", ok=False)
 

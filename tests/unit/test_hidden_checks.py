@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
@@ -12,14 +12,9 @@ from pytest_ltm._journal.events import Journal
 from pytest_ltm._journal.prechecks import LEAST_CHECKS, is_miss, most_misses
 from pytest_ltm._journal.timings import Timings
 from pytest_ltm._model.agent import Reply
-from pytest_ltm._model.judge import PROMPTS
+from pytest_ltm._model.judge import PROMPTS, Inquiry
 from pytest_ltm.judges._connection import JudgeConnection
 from pytest_ltm.judges._hidden_checks import HiddenChecks, KnownAnswer, share_of_checks
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pytest_ltm._model.judge import Inquiry
 
 KNOWN = [("Where do I live?", "Turku"), ("What is my cat called?", "Kelvin"), ("What did I buy?", "a red kettle")]
 

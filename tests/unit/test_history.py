@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 import json
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from pytest_ltm import Ltm
 from pytest_ltm._journal.events import Journal
 from pytest_ltm._model.filler import PastExchange, ToldTexts, split_by_tokens
 from pytest_ltm._model.plan import PlannedExample
@@ -19,9 +20,6 @@ from pytest_ltm._model.score import Score
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._model.transcript import needle_gap
 from pytest_ltm.testing import Played, ScriptedAgent, run_conversation
-
-if TYPE_CHECKING:
-    from pytest_ltm import Ltm
 
 MONDAY = datetime(2022, 5, 2, 10, 0, tzinfo=timezone.utc)
 PAST = [

@@ -8,10 +8,12 @@ import hashlib
 import json
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import journals
 import pytest
@@ -23,10 +25,6 @@ from pytest_ltm._journal.codec import strip_checksum
 from pytest_ltm._journal.result import ExampleMetric, RunResult
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm.reporting.html import build_report
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 def opened(text: str) -> Any:

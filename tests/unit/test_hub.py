@@ -8,8 +8,9 @@ import random
 import sqlite3
 import threading
 import time
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import pytest
 from conversations_by_hand import conversation_of, played_out
@@ -28,13 +29,9 @@ from pytest_ltm._calls.hub import (
 from pytest_ltm._calls.retry import Retries
 from pytest_ltm._calls.time_limits import call_within, limits_aside
 from pytest_ltm._journal.events import Journal
+from pytest_ltm._model.handle import Ltm
 from pytest_ltm._storage.errors import AgentFault, Stopped
 from pytest_ltm.agents._caller import AgentCaller
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pytest_ltm._model.handle import Ltm
 
 SCHEDULES = 1_000
 NAMES = "ABC"

@@ -7,7 +7,7 @@ import json
 import threading
 import time
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -18,9 +18,6 @@ from pytest_ltm.agents._human import HumanTestTerms, WebPerson
 from pytest_ltm.agents._mailbox import Box, HumanPrompt, NoReplyMessage, message_id
 from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.plugin.concurrency import most_at_once
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture(autouse=True)

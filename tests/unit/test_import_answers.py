@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from benchmark_data import ABSENT, LOCOMO, LONGMEMEVAL
@@ -12,12 +13,7 @@ from benchmark_data import ABSENT, LOCOMO, LONGMEMEVAL
 from pytest_ltm._cli import main
 from pytest_ltm._journal.result import read_results
 from pytest_ltm._lab.commands import import_answers
-from pytest_ltm._lab.commands.import_answers import read_published_answers
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pytest_ltm._lab.commands.import_answers import PublishedAnswer
+from pytest_ltm._lab.commands.import_answers import PublishedAnswer, read_published_answers
 
 GOLD = "7 May 2023"
 ROW = {"question": "When did Ann go?", "answer": GOLD, "response": "On 7 May 2023.", "category": "2"}

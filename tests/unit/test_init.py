@@ -2,16 +2,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 from pytest_ltm._cli import USAGE, main
 from pytest_ltm._cli.init import TEMPLATE_FILES
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.nightly("whole runs of what is written: each test has its turn within days", every=8)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from journals import header, message, reply, verdict, write
@@ -14,9 +14,6 @@ from pytest_ltm._engine.recording_folder import read_recording
 from pytest_ltm._journal import events
 from pytest_ltm._journal.result import write_results
 from pytest_ltm._storage.locks import FolderLock
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SAID = (
     header("AcceptsHistory"), message(0), reply(0, "Grey."), message(1), reply(1, "Blue."), verdict(score=1.0),

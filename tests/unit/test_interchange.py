@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import copy
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pytest_ltm._model.judge import FakeJudge
-from pytest_ltm._model.scenario import Ask, Wait, from_json, to_json
+from pytest_ltm._model.scenario import Ask, Definition, Wait, from_json, to_json
 from pytest_ltm._model.score import Score, Unscored
 from pytest_ltm.datasets import LOGS, History, Question, Session, ToolCall, Turn
 from pytest_ltm.datasets._interchange import FORMAT, SCHEMA, Header, history_lines, interchange_schema
 from pytest_ltm.datasets.logs.log_file import LogsFile
 from pytest_ltm.datasets.logs.log_verdict import LogsAnswer
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pytest_ltm._model.scenario import Definition
 
 PNG = b"\x89PNG\r\n\x1a\n"
 WHOLE: list[dict[str, Any]] = [

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from journals import fault, header, message, opened, reply
@@ -16,10 +17,6 @@ from pytest_ltm._journal.codec import Chain, strip_checksum
 from pytest_ltm._journal.events import Journal
 from pytest_ltm._journal.timings import ReplyTime, Timings
 from pytest_ltm._storage.errors import LtmError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 
 def test_an_event_is_there_before_the_journal_is_closed(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from journals import header, message, reply, sealed, wait, write
@@ -12,9 +12,6 @@ from pytest_ltm._journal import events
 from pytest_ltm._journal.events import Journal
 from pytest_ltm._journal.timings import ReplyTime, Timings, iter_timings
 from pytest_ltm._storage.errors import DiskFault, Divergence
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HELLO, OH = message(text="hello"), reply(text="oh\udfff 😀", cost_usd=0.1)
 RECORDED = sealed(HELLO, OH)

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -22,9 +22,6 @@ from pytest_ltm._model.judge import (
 from pytest_ltm._model.judge import parse_grade as grade_in
 from pytest_ltm._model.score import Unscored
 from pytest_ltm._storage.errors import JudgeError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 MENU = ("yes", "no")
 FORGERIES = [

@@ -3,8 +3,10 @@ from __future__ import annotations
 import io
 import json
 import random
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,11 +19,6 @@ from pytest_ltm._model.judge import PROMPTS, Inquiry
 from pytest_ltm._storage.errors import JudgeError
 from pytest_ltm.judges._connection import JudgeCache, JudgeConnection
 from pytest_ltm.judges._model_calls import ModelCaller
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
 
 JudgeCall = partial(ModelCaller, who="the judge", error=JudgeError)
 

@@ -5,27 +5,21 @@ from __future__ import annotations
 import json
 import random
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import pytest
-from chat_server import Asked, fails, garbled, overflows, refuses, says, slow, truncated, wrong_schema
+from chat_server import Asked, ChatServer, fails, garbled, overflows, refuses, says, slow, truncated, wrong_schema
 
 from pytest_ltm._calls.retry import Retries
 from pytest_ltm._cli import main
 from pytest_ltm._lab.commands.judge_check import judge_all, load_labelled
-from pytest_ltm._model.judge import PROMPTS, JudgeDecision, decide_by_votes, parse_grade
+from pytest_ltm._model.judge import PROMPTS, Inquiry, JudgeDecision, decide_by_votes, parse_grade
 from pytest_ltm._model.score import Unscored
 from pytest_ltm._storage.errors import ConfigurationError, JudgeError
 from pytest_ltm.judges._by_rules import RulesJudge
 from pytest_ltm.judges._judge_registry import find_judge
 from pytest_ltm.judges._model_calls import ModelCaller
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from chat_server import ChatServer
-
-    from pytest_ltm._model.judge import Inquiry
 
 KEY = "sk-test-not-to-be-seen-anywhere"
 

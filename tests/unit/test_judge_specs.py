@@ -1,17 +1,14 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from pytest_ltm._model.judge import PROMPTS
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm.judges._judge_registry import NamedJudge, find_judge
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 MODULE = """
 class Kind:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from _talks import After, example
@@ -15,9 +16,6 @@ from pytest_ltm._model.tokens import TokenCounter
 from pytest_ltm._model.transcript import Exchange, Kind, Transcript
 from pytest_ltm._storage.clock import START
 from pytest_ltm._storage.errors import ScenarioError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 COUNTER = TokenCounter("characters", len)
 

@@ -6,8 +6,9 @@ import importlib
 import json
 import random
 import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from pytest_ltm.scenarios._wording import variants
@@ -22,9 +23,6 @@ from pytest_ltm.fillers import answers_of, filler_from_spec
 from pytest_ltm.locales import CODES, detect_language, load_language, parse_language_list, parse_languages
 from pytest_ltm.locales._language import _read_texts
 from pytest_ltm.locales._word_translation import Gloss
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 OTHERS = [code for code in CODES if code != "en"]
 FOLDER = Path(locales.__file__).parent

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import random
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pytest_ltm._cli import main
 from pytest_ltm._lab.commands.leak_check import ALL_SUITES, AMONG, FILLER, HISTORIES, CueTable, look_for_cues
 from pytest_ltm._lab.cues import Text, all_cues, best_cues, cue_recall, rank_by_cues
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 WORDS = [f"{a}{b}" for a in "bdfgklmnprst" for b in ("ala", "ene", "iri", "oso", "umu")]
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import timezone
 from pathlib import Path
 from statistics import mean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import journals
 import pytest
@@ -19,17 +19,14 @@ from run_folders import HOSTILE, NOON, held, hostile_run, played, write_run
 
 import pytest_ltm
 from pytest_ltm._journal import events
-from pytest_ltm._journal.result import Automatic, ExampleMetric
+from pytest_ltm._journal.result import Automatic, ConversationResult, ExampleMetric
 from pytest_ltm._journal.timings import ReplyTime, Timings
 from pytest_ltm._model.agent import Usage
 from pytest_ltm._model.plan import Plan, PlannedExample
 from pytest_ltm._storage.schema import json_text
 from pytest_ltm.reporting.exports import loaded, result_rows
+from pytest_ltm.reporting.exports.result_rows import PlacedRow
 from pytest_ltm.reporting.summary import summary_json
-
-if TYPE_CHECKING:
-    from pytest_ltm._journal.result import ConversationResult
-    from pytest_ltm.reporting.exports.result_rows import PlacedRow
 
 DOCS = Path(__file__).parents[2] / "docs" / "results-that-travel.md"
 

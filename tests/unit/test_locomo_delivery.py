@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any, cast
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from locomo_files import SECRET, second, talk, written
 
+from pytest_ltm import Ltm
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm.datasets import LOCOMO
 from pytest_ltm.datasets._dataset import told_after
+from pytest_ltm.datasets.locomo.locomo_suite import LocomoSuite
 from pytest_ltm.datasets.locomo.samples import CHARACTERS, history_exchanges, opening_message
 from pytest_ltm.testing import run_conversation
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pytest_ltm import Ltm
-    from pytest_ltm.datasets.locomo.locomo_suite import LocomoSuite
 
 BOTH = pytest.mark.parametrize("telling", ["turns", "sessions"])
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from benchmark_data import LOCOMO
@@ -12,13 +14,7 @@ from locomo_files import SECRET, second, talk, written
 
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm.datasets.locomo.answer import load_audit
-from pytest_ltm.datasets.locomo.samples import load_locomo
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from pytest_ltm.datasets.locomo.samples import Sample
+from pytest_ltm.datasets.locomo.samples import Sample, load_locomo
 
 
 def loaded(tmp_path: Path, *samples: dict[str, Any]) -> tuple[Sample, ...]:

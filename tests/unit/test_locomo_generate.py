@@ -6,12 +6,14 @@ import json
 import random
 import re
 from collections import Counter
+from collections.abc import Callable
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import scripted_author
-from chat_server import refuses
+from chat_server import ChatServer, refuses
 from locomo_solver import Solver, agrees
 
 from pytest_ltm._cli import main
@@ -21,12 +23,6 @@ from pytest_ltm._lab.locomo.dialogue import of_tokens, tokens_of
 from pytest_ltm._lab.locomo.model_text import question_fault
 from pytest_ltm._lab.locomo.world import phrase_meaning
 from pytest_ltm.datasets.locomo.samples import Category, load_locomo
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from chat_server import ChatServer
 
 Capture = pytest.CaptureFixture[str]
 TOLD = date(2023, 6, 14)  # a Wednesday

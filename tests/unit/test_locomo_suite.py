@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, cast
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from locomo_files import AUDIT, second, talk, written
 
-from pytest_ltm._model.scenario import Ask, Wait
+from pytest_ltm._model.plan import Questions
+from pytest_ltm._model.scenario import Ask, Definition, Wait
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError
 from pytest_ltm.datasets import LOCOMO
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pytest_ltm._model.plan import Questions
-    from pytest_ltm._model.scenario import Definition
-    from pytest_ltm.datasets.locomo.locomo_suite import LocomoSuite
+from pytest_ltm.datasets.locomo.locomo_suite import LocomoSuite
 
 
 def suite(tmp_path: Path, seed: int = 0, questions: Questions = "alone", **options: str) -> LocomoSuite:

@@ -6,26 +6,22 @@ import json
 import random
 import re
 import sys
-from typing import TYPE_CHECKING, Any, cast
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from locomo_files import second, talk, written
 
 from pytest_ltm._language.overlap import bleu_scores, make_rouge_scorer, rouge_l, rouge_scores
-from pytest_ltm._model.judge import PROMPTS
+from pytest_ltm._model.judge import PROMPTS, Inquiry
 from pytest_ltm._model.scenario import Ask, Definition, Wait
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError
 from pytest_ltm.agents.reader.memory_policies import make_memory
 from pytest_ltm.datasets import LOCOMO
+from pytest_ltm.datasets.locomo.locomo_suite import LocomoSuite
 from pytest_ltm.datasets.locomo.tasks import EventSummary, NextTurn, atomic_facts, facts_in, mm_relevance, taken_apart
 from pytest_ltm.judges._by_rules import RulesJudge
 from pytest_ltm.testing import FakeJudge
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pytest_ltm._model.judge import Inquiry
-    from pytest_ltm.datasets.locomo.locomo_suite import LocomoSuite
 
 EVENTS: dict[str, Any] = {
     "events_session_1": {"Ines": ["Ines buys quails."], "Tomas": [], "date": "3 March, 2024"},

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 import scripted_author
@@ -12,10 +14,6 @@ import scripted_author
 from pytest_ltm._cli import main
 from pytest_ltm._lab.locomo.model_text import RECALLED, recall_facts
 from pytest_ltm.datasets.locomo.samples import Category, load_locomo
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 Capture = pytest.CaptureFixture[str]
 BY_TURNS = (

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, cast
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -15,13 +17,8 @@ from pytest_ltm._storage.errors import ConfigurationError, DatasetError
 from pytest_ltm.datasets import LOGS
 from pytest_ltm.datasets.logs import log_file as _file
 from pytest_ltm.datasets.logs.log_file import LogsFile
+from pytest_ltm.datasets.logs.log_suite import LogsSuite
 from pytest_ltm.datasets.logs.log_verdict import LogsAnswer
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from pytest_ltm.datasets.logs.log_suite import LogsSuite
 
 
 def turn(content: str, role: str = "user", **more: Any) -> dict[str, Any]:

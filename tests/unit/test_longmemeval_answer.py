@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from longmemeval_files import records, written
 
-from pytest_ltm._model.judge import FakeJudge
+from pytest_ltm._model.judge import FakeJudge, Judge
 from pytest_ltm._model.score import Score, Unscored
 from pytest_ltm.datasets import LONGMEMEVAL
 from pytest_ltm.datasets.longmemeval.evaluation import LongMemEvalAnswer, prompt_for, retrieval_figures
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pytest_ltm._model.judge import Judge
 
 ENTRIES = {"kiln": "knowledge_update", "moss_abs": "single_session_user", "room": "single_session_preference"}
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import scripted_author_longmemeval as author
@@ -13,9 +14,6 @@ from pytest_ltm._lab.longmemeval.modelled import STATEMENTS, check_question, che
 from pytest_ltm._lab.longmemeval.needles import QuestionKind
 from pytest_ltm.datasets._dataset_registry import TYPES
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Capture = pytest.CaptureFixture[str]
 CURATED = ("--count", "11", "--model", "scripted_author_longmemeval:write", "--curate")

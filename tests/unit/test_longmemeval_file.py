@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from benchmark_data import LONGMEMEVAL
@@ -14,10 +16,6 @@ from longmemeval_files import records, written
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm.datasets.longmemeval import record as _index
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile, ability_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 
 def opened(tmp_path: Path, data: object) -> LongMemEvalFile:

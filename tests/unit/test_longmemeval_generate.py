@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from functools import cache
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from benchmark_data import LONGMEMEVAL
@@ -16,7 +17,7 @@ from pytest_ltm._cli import main
 from pytest_ltm._lab.commands.leak_check import ALL_SUITES, LIMIT
 from pytest_ltm._lab.longmemeval.histories import GeneratedFillers, compile_history
 from pytest_ltm._lab.longmemeval.histories import parse_needle as as_needle
-from pytest_ltm._lab.longmemeval.needles import SHARES, generate_needles, needle_record, question_kinds
+from pytest_ltm._lab.longmemeval.needles import SHARES, Needle, generate_needles, needle_record, question_kinds
 from pytest_ltm._lab.longmemeval.session_text import (
     FIELDS,
     Advice,
@@ -33,11 +34,6 @@ from pytest_ltm._model.tokens import token_counter
 from pytest_ltm.datasets._dataset_registry import TYPES
 from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile, is_abstention
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pytest_ltm._lab.longmemeval.needles import Needle
 
 pytestmark = pytest.mark.slow  # each process generates them all
 

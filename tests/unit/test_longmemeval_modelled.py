@@ -6,10 +6,11 @@ import json
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import scripted_author_longmemeval as author
+from chat_server import ChatServer
 
 from pytest_ltm._cli import main
 from pytest_ltm._lab.longmemeval.modelled import RoundOutline, SessionOutline, read_chat, words_to_keep
@@ -17,9 +18,6 @@ from pytest_ltm._lab.longmemeval.needles import generate_needles
 from pytest_ltm._lab.longmemeval.session_text import Aside
 from pytest_ltm.datasets._dataset_registry import TYPES
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
-
-if TYPE_CHECKING:
-    from chat_server import ChatServer
 
 Capture = pytest.CaptureFixture[str]
 BY_MODEL = ("--count", "11", "--model", "scripted_author_longmemeval:write")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
-from typing import TYPE_CHECKING, cast
+from pathlib import Path
+from typing import cast
 
 import pytest
 from longmemeval_files import records, written
@@ -12,11 +13,7 @@ from longmemeval_files import records, written
 from pytest_ltm._model.scenario import Ask, Wait
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError
 from pytest_ltm.datasets import LONGMEMEVAL
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pytest_ltm.datasets.longmemeval.conversations import LongMemEvalSuite
+from pytest_ltm.datasets.longmemeval.conversations import LongMemEvalSuite
 
 
 def suite(tmp_path: Path, **options: str) -> LongMemEvalSuite:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from longmemeval_files import records, written
 
 from pytest_ltm.datasets.longmemeval.conversations import LATER, round_exchanges, told_alone, told_together
-from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pytest_ltm.datasets.longmemeval.record import LongMemEvalRecord
+from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile, LongMemEvalRecord
 
 
 def loaded(tmp_path: Path, data: list[dict[str, Any]] | None = None) -> list[LongMemEvalRecord]:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import io
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_ltm import Ltm
 from pytest_ltm._engine.scoring import scenario_result
 from pytest_ltm._journal.events import Journal
 from pytest_ltm._journal.result import ExampleMetric, ScenarioResult
 from pytest_ltm._storage.errors import ScenarioError
 from pytest_ltm.reporting.summary import user_properties
 from pytest_ltm.testing import ScriptedAgent, run_conversation, run_scenario
-
-if TYPE_CHECKING:
-    from pytest_ltm import Ltm
 
 
 class Shows(ScriptedAgent):

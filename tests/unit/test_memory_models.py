@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from chat_server import Asked, ChatServer, Says, calls, refuses, says, wrong_schema
@@ -30,9 +31,6 @@ from pytest_ltm.agents.memory.roles import (
 )
 from pytest_ltm.agents.memory.thinker import PROMPTS, make_thinker
 from pytest_ltm.agents.reader.memory_policies import count_tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 MONDAY = datetime(2024, 3, 4, 9, tzinfo=timezone.utc)
 SAID = (Utterance("user", "I keep 4 quails in Porto.", MONDAY), Utterance("assistant", "Lovely.", MONDAY))

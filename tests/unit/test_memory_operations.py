@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import re
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 import pytest
 from _talks import Dots, example
@@ -13,16 +14,12 @@ from pytest_ltm import Ask, Definition, Ltm, Reply, Say, Wait
 from pytest_ltm._engine.scoring import scenario_result
 from pytest_ltm._journal.events import Journal
 from pytest_ltm._journal.fold import ConversationRecord
+from pytest_ltm._journal.result import ScenarioResult
 from pytest_ltm._model.plan import Plan, plan_differences
 from pytest_ltm._model.scenario import from_json, to_json
 from pytest_ltm._results.memory_measures import MEASURES, count_lost
 from pytest_ltm._storage.errors import ScenarioError
 from pytest_ltm.testing import run_conversation
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from pytest_ltm._journal.result import ScenarioResult
 
 PEOPLE = ("Ada", "Bruno", "Carla", "Dario", "Elena", "Fausto", "Greta", "Hugo", "Irma", "Jonas")
 TOWNS = ("Porto", "Brno", "Turku", "Ghent", "Split", "Graz", "Lille", "Cork", "Bergen", "Delft")

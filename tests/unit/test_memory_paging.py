@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -11,13 +11,11 @@ from hypothesis import strategies as st
 from scripted_thinker import Script, calls
 
 from pytest_ltm._calls import Spec
+from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents.memory.paging import STEPS, MemoryToolCall, Paging, Step, StepResult
 from pytest_ltm.agents.memory.parameters import GROUPS, NAMES
 from pytest_ltm.agents.memory.parameters import memory_settings as read
 from pytest_ltm.agents.memory.thinker import Rules, prompt_tokens
-
-if TYPE_CHECKING:
-    from pytest_ltm._storage.schema import Field
 
 MONDAY = datetime(2024, 3, 4, 9, tzinfo=timezone.utc)
 SEARCH = calls("conversation_search", query="x", request_heartbeat=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -24,13 +25,8 @@ from pytest_ltm.agents.memory.parameters import GROUPS, NAMES, PRESETS, preset_f
 from pytest_ltm.agents.memory.parameters import memory_settings as settings_of
 from pytest_ltm.agents.memory.pipeline import Pipeline
 from pytest_ltm.agents.memory.roles import ExtractedFact, Summary
-from pytest_ltm.agents.memory.thinker import Replying, Rules, prompt_tokens
+from pytest_ltm.agents.memory.thinker import Replying, Rules, Task, prompt_tokens
 from pytest_ltm.agents.reader.memory_policies import count_tokens
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pytest_ltm.agents.memory.thinker import Task
 
 MONDAY = datetime(2024, 3, 4, 9, tzinfo=timezone.utc)
 TALK = (

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from chat_server import ChatServer, refuses, says
@@ -14,13 +15,8 @@ from pytest_ltm import _calls
 from pytest_ltm._storage.errors import AgentError, AgentFault, DefinitionError
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents.memory.reading import MemoryHit, Reading, Utterance, parse_reading
-from pytest_ltm.agents.memory.thinker import Replying, Rules, make_thinker
+from pytest_ltm.agents.memory.thinker import Replying, Rules, Thinker, make_thinker
 from pytest_ltm.agents.reader.memory_policies import count_tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pytest_ltm.agents.memory.thinker import Thinker
 
 NOON = datetime(2024, 3, 4, 12, tzinfo=timezone.utc)
 

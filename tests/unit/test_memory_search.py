@@ -6,8 +6,9 @@ import json
 import math
 import random
 import sys
+from collections.abc import Sequence
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import bm25s
 import pytest
@@ -22,9 +23,6 @@ from pytest_ltm.agents.memory.memories import Log, Span
 from pytest_ltm.agents.memory.reading import Utterance
 from pytest_ltm.agents.memory.roles import spoken_of
 from pytest_ltm.agents.memory.searching import Vectors, Words, fuse_rankings
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 NOON = datetime(2024, 3, 6, 12, tzinfo=timezone.utc)  # a Wednesday
 

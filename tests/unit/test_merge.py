@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import errno
 import json
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import journals
 import pytest
@@ -20,11 +22,7 @@ from pytest_ltm._model.plan import Plan, PlannedExample
 from pytest_ltm._results.run_loading import read_run
 from pytest_ltm._storage.schema import json_text
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    Merge = Callable[..., tuple[int, str, str]]
+Merge = Callable[..., tuple[int, str, str]]
 
 PLAN = Plan(
     examples=(PlannedExample(scenario="colours", example="0"),), seed=0, trial=0, span=2_000,

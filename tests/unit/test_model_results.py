@@ -5,14 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from benchmarks.model_results import PAGE, RECORDED, RecordedRun, pack_run, page_with, recorded_runs, table_lines
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TALK = """
 def test_cat(ltm):

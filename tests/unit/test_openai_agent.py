@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from chat_server import (
@@ -31,9 +32,6 @@ from pytest_ltm.agents._adapt import rereading
 from pytest_ltm.agents._capabilities import capabilities_of
 from pytest_ltm.agents._chat_agent import FRAME, SHRINKS, History, kept
 from pytest_ltm.agents._registry import ADAPTERS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 NOON = datetime(2024, 3, 4, 12, tzinfo=timezone.utc)
 

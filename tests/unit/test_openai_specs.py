@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from chat_server import ChatServer
 
 from pytest_ltm._calls.trace_context import carry_trace
 from pytest_ltm._storage.errors import AgentError, DefinitionError, TokenizerError
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents._chat_agent import ChatAgent, TimedChatAgent
 from pytest_ltm.agents._registry import ADAPTERS, find_agent
-
-if TYPE_CHECKING:
-    from chat_server import ChatServer
 
 
 def made(spec: str) -> Any:

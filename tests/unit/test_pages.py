@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pytest
 
 from pytest_ltm._cli import COMMANDS
 from pytest_ltm.agents import CAPABILITIES
 from pytest_ltm.plugin import items as _items
 from pytest_ltm.plugin import options as _options
-
-if TYPE_CHECKING:
-    import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = [

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from pytest_ltm._cli import main
+from pytest_ltm._lab.author import Model
 from pytest_ltm._lab.commands.paraphrase import ParaphraseUnit, check_wording, reword_definition
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pytest_ltm._lab.author import Model
 
 pytestmark = pytest.mark.nightly("whole runs: each test has its turn within days", every=4)
 

@@ -9,7 +9,8 @@ import asyncio
 import signal
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,9 +20,6 @@ from pytest_ltm._storage.errors import AgentFault
 from pytest_ltm.agents import _process
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.plugin.concurrency import allow_files
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

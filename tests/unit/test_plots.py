@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import sys
 import xml.etree.ElementTree as ET
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from gate_sides import FULL, WAYS, WORSE, side
@@ -14,18 +15,14 @@ from gate_sides import held as on_a_side
 from run_folders import HOSTILE, held, played, write_run
 
 from pytest_ltm._cli import main
+from pytest_ltm._journal.result import ConversationResult
 from pytest_ltm._results.gate.changes import compare_sides, one_agent
 from pytest_ltm._results.run_loading import read_run
 from pytest_ltm._results.statistics.frontier import PUBLISHED, lafs
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm.reporting.plots import plot_data
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from pytest_ltm._journal.result import ConversationResult
-    from pytest_ltm.reporting.plots.drawing import RenderedPlot
-    from pytest_ltm.reporting.plots.plot_data import Content
+from pytest_ltm.reporting.plots.drawing import RenderedPlot
+from pytest_ltm.reporting.plots.plot_data import Content
 
 NEEDED = "pictures need matplotlib: pip install 'pytest-ltm[plot]'"
 SPANS: dict[str, int | None] = {"2k": 2_000, "32k": 32_000, "isolated": None}

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -18,9 +18,6 @@ from pytest_ltm._journal.prechecks import (
     probe_questions,
 )
 from pytest_ltm._model.agent import Usage
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def definition(said: str, question: str, expected: object) -> Definition:

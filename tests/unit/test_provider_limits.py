@@ -11,8 +11,10 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from chat_server import Asked, ChatServer, fails, refuses
@@ -27,10 +29,6 @@ from pytest_ltm._storage.locks import Shared
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._registry import ADAPTERS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 HOLDS_A_PLACE = """\
 import random, sys, time

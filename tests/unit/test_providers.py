@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from json_server import Answer, Loopback, serving
@@ -26,9 +27,6 @@ from pytest_ltm._model.judge import PROMPTS
 from pytest_ltm._storage.errors import AgentError, AgentFault, ConfigurationError, DatasetError, TransientFault
 from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.judges._judge_registry import find_judge
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 @pytest.fixture(autouse=True)

@@ -9,13 +9,11 @@ import inspect
 import itertools
 import re
 import textwrap
+from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PACKAGES = ("pytest_ltm", "pytest_ltm.agents", "pytest_ltm.testing")
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections import Counter
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from benchmark_data import GOODAI, lines_of
@@ -14,9 +15,6 @@ from pytest_ltm._model.scenario import Ask, Definition, Say, Wait, from_json, to
 from pytest_ltm._storage.errors import DefinitionError
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.datasets._published import FOLDERS, DefinitionsFolder, from_published, read_any, scenario_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 COLOURS: dict[str, Any] = {
     "script": ["I like teal best.", "By now I prefer ochre.", "Which colour do I like best?"],

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from textwrap import dedent
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,9 +11,6 @@ from pytest_ltm._model.suite import Suite, built_in, scenario_names
 from pytest_ltm._storage.errors import ConfigurationError, DefinitionError
 from pytest_ltm.datasets._published import load_any_suite
 from pytest_ltm.plugin.collection import check_parameters
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CONFIGURATION = """
     config:

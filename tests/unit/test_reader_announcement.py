@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import pytest
 
 from pytest_ltm.agents.reader.reader import RetrievingReader, make_reader
 from pytest_ltm.datasets._dataset_registry import TELLINGS
-from pytest_ltm.datasets.locomo.samples import opening_message
+from pytest_ltm.datasets.locomo.samples import Sample, opening_message
 from pytest_ltm.datasets.longmemeval.conversations import OPENING as OF_LONGMEMEVAL
 from pytest_ltm.plugin.planning import OPENING
-
-if TYPE_CHECKING:
-    from pytest_ltm.datasets.locomo.samples import Sample
 
 PAIR = cast("Sample", SimpleNamespace(speakers=("Ines", "Tomas")))
 DATE = "[9:05 am on 3 March, 2021]"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from journals import fault, filler, header, judge, message, opened, reply, sealed, wait, write
@@ -10,9 +10,6 @@ from journals import fault, filler, header, judge, message, opened, reply, seale
 from pytest_ltm._engine.recording_folder import cut_back, read_recording
 from pytest_ltm._journal import events, timings
 from pytest_ltm._storage.errors import LtmError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HEADER, MESSAGE, REPLY, FAULT, FATAL = header(), message(), reply(), fault(), fault(fatal=True)
 WAIT, JUDGE, FILLER = wait(), judge(), filler(1)

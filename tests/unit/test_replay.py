@@ -1,20 +1,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from journals import filler, header, message, reply, write
 
+from pytest_ltm._journal.events import Event
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.agents import AcceptsHistory, Agent
 from pytest_ltm.agents._replay import MasterLogReplay, replay_source
 from pytest_ltm.fillers import INSTRUCTION, answers_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pytest_ltm._journal.events import Event
 
 
 def journal(path: Path, *exchanges: tuple[str, str], told: tuple[str, str] | None = None) -> str:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import journals
 import pytest
@@ -12,9 +12,6 @@ from pytest_ltm._model.agent import Usage
 from pytest_ltm._storage.errors import AgentError, AgentFault
 from pytest_ltm.agents import AcceptsHistory, Checkpointable, ShowsRetrieval
 from pytest_ltm.agents._replay import JournalReplay, nearest_message, replay_agent, text_difference
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def message(number: int, text: str, by: str = "cat/0") -> events.MessageSent:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from run_folders import held, played
 
-from pytest_ltm._journal.result import RunResult
+from pytest_ltm._journal.result import ConversationResult, RunResult
 from pytest_ltm._results.columns import result_columns
 from pytest_ltm.reporting.agent_sentences import (
     AgentAtSpan,
@@ -17,9 +15,6 @@ from pytest_ltm.reporting.agent_sentences import (
     rank_sides,
 )
 from pytest_ltm.reporting.agent_sentences import agents_under_test as under_test
-
-if TYPE_CHECKING:
-    from pytest_ltm._journal.result import ConversationResult
 
 
 def sides(*conversations: ConversationResult) -> list[AgentAtSpan]:

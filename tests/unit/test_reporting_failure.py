@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from sample_runs import row
@@ -15,9 +16,6 @@ from pytest_ltm._model.transcript import Exchange
 from pytest_ltm._results.text import columns_of
 from pytest_ltm._storage.clock import START
 from pytest_ltm.reporting.failure import failure_text, live_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 NEEDLE = "Actually, I have come to prefer ochre."
 AGAIN = "pytest --ltm-agent=mybot --ltm-span=10k --ltm-seed=7"

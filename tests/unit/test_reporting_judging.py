@@ -3,18 +3,15 @@ from __future__ import annotations
 import importlib.resources
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import jsonschema
 import pytest
 import sample_runs
 
+from pytest_ltm._journal.result import RunResult
 from pytest_ltm.reporting.markdown import run_markdown
 from pytest_ltm.reporting.summary import summary_json
 from pytest_ltm.reporting.terminal import judge_lines, summary_lines, user_lines
-
-if TYPE_CHECKING:
-    from pytest_ltm._journal.result import RunResult
 
 
 def judged(*asked: tuple[int, int, float | None]) -> RunResult:

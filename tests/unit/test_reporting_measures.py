@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from run_folders import write_run
 from sample_runs import conversation, run
 
-from pytest_ltm._journal.result import ExampleMetric
+from pytest_ltm._journal.result import ConversationResult, ExampleMetric, RunResult
 from pytest_ltm._results.metrics import agent_metrics, metric_lines, metrics_json
 from pytest_ltm._results.text import columns_of
 from pytest_ltm.reporting.html import build_report
 from pytest_ltm.reporting.markdown import run_markdown
 from pytest_ltm.reporting.summary import summary_json
 from pytest_ltm.reporting.terminal import summary_lines
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pytest_ltm._journal.result import ConversationResult, RunResult
 
 FIGURES = {
     "names": [{"f1": 0.5, "recall": 1.0}, {"f1": 1.0}],

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import sample_runs
 from run_folders import write_run
 from sample_runs import conversation
 
+from pytest_ltm._journal.result import RunResult
 from pytest_ltm._results.run_loading import read_run, suite_of
 from pytest_ltm.reporting.html import build_report
 from pytest_ltm.reporting.markdown import run_markdown
 from pytest_ltm.reporting.terminal import summary_lines
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pytest_ltm._journal.result import RunResult
 
 PAPER = {"suite": "paper", "suite_version": 1}
 

@@ -7,7 +7,8 @@ import importlib.resources
 import io
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -18,7 +19,7 @@ from sample_runs import row
 
 from pytest_ltm._journal.amendments import Amendment, apply_amendments
 from pytest_ltm._journal.memory_ledger import FactMemory, MemoryResult
-from pytest_ltm._journal.result import CallDurations, ExampleMetric, Pace, Precheck
+from pytest_ltm._journal.result import CallDurations, ExampleMetric, Pace, Precheck, RunResult
 from pytest_ltm._model.agent import Mishap
 from pytest_ltm._results.figures import read_definitions
 from pytest_ltm._results.run_loading import LoadedRun
@@ -33,11 +34,6 @@ from pytest_ltm.reporting.summary import (
     write_summary,
 )
 from pytest_ltm.reporting.terminal import summary_lines
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pytest_ltm._journal.result import RunResult
 
 ALL = (
     "ltm_score", "ltm_scenario", "ltm_example", "ltm_agent", "ltm_span", "ltm_trial", "ltm_gap", "ltm_told_gap",

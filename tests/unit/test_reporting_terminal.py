@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import sample_runs
 from sample_runs import conversation, row, run
 
-from pytest_ltm._journal.result import ended_early
+from pytest_ltm._journal.result import RunResult, ended_early
 from pytest_ltm._model.agent import Mishap
 from pytest_ltm._results.text import columns_of
 from pytest_ltm.reporting.terminal import summary_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pytest_ltm._journal.result import RunResult
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 RUNS: dict[str, Callable[[], RunResult]] = {

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from journals import begin, header, judge, message, write
@@ -18,9 +19,6 @@ from pytest_ltm._journal.result import Automatic, ScenarioResult
 from pytest_ltm._model.plan import Plan, PlannedExample
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm.reporting.terminal import rescored_lines
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def plan(**more: Any) -> Plan:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,9 +27,6 @@ from pytest_ltm._model.score import Check
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.schema import from_record, to_record
 from pytest_ltm.datasets._dataset import SPAN
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NEEDLE = NeedleRef(number=4, text="I have come to prefer ochre.", gap=8214, told_gap=8000, seconds_passed=10800.0)
 QUESTION = QuestionResult(number=61, text="What is my favourite colour?", answer="Teal.", gap=8214, needles=(NEEDLE,))

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import journals
 import pytest
@@ -14,7 +17,7 @@ from run_folders import held, played, write_run
 from pytest_ltm._cli import main
 from pytest_ltm._journal import amendments, events
 from pytest_ltm._journal.amendments import Amendment
-from pytest_ltm._journal.result import QuestionResult, RunResult
+from pytest_ltm._journal.result import QuestionResult, RunResult, ScenarioResult
 from pytest_ltm._lab.commands.judge_check import load_labelled
 from pytest_ltm._model.score import Check
 from pytest_ltm._results.gate.changes import GateSide
@@ -24,13 +27,6 @@ from pytest_ltm.web.review import decisions
 from pytest_ltm.web.review.decisions import Opinions, new_decision, record_decision
 from pytest_ltm.web.review.findings import estimate_error_rates, judge_rows, reviewer_agreements, verdict_rows
 from pytest_ltm.web.review.queue import Cases, read_cases
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-    from types import FrameType
-
-    from pytest_ltm._journal.result import ScenarioResult
 
 
 def run_of(tmp_path: Path, *rows: ScenarioResult, expected: dict[str, Any] | None = None) -> Path:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from pytest_ltm._journal.run_file import SourceRevision, source_revision
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ONE, TWO = "1" * 40, "2" * 40
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pytest_ltm._journal.run_file import RunFile, find_run, newest_first, read_run_file, write_run_file
 from pytest_ltm._storage.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 RUN = RunFile(
     run="r1", options={"ltm_agent": ["full"], "ltm": True, "ltm_span": "2k"}, paths=("tests",), folder=".",

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from journals import begin, header, message, reply, write
 from past_runs import BAD, COMMIT, GOOD, run_folder, trials
 
 from pytest_ltm._cli import main
+from pytest_ltm._journal.events import Event
 from pytest_ltm._journal.result import write_results
 from pytest_ltm._journal.run_file import RunFile, write_run_file
 from pytest_ltm._storage.locks import FolderLock
 from pytest_ltm._storage.sanitize import escape_unprintable
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pytest_ltm._journal.events import Event
 
 SAID: list[Event] = [begin("cat/0"), message(0, "cat/0", "ask", "Hi?", tokens=3), reply(0, "Yes.")]
 

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import json
 import random
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
 
 import pytest
 from benchmark_data import GOODAI, lines_of
@@ -21,10 +23,6 @@ from pytest_ltm.agents.reader.stories import town_statement, town_statements
 from pytest_ltm.datasets import chapter_from_book, chapter_from_dataset
 from pytest_ltm.evaluators import PicksOption
 from pytest_ltm.testing import run_scenario
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
 
 MARKS: Mapping[str, Any] = scenario.test_chapter_break.pytestmark[0].kwargs
 

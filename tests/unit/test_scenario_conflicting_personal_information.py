@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from pytest_ltm.scenarios import conflicting_personal_information as scenario
@@ -12,9 +13,6 @@ from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.evaluators import KnowsCurrentFacts
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 BODY = scenario.test_conflicting_personal_information
 GENERATE = scenario.conflicting_personal_information

@@ -3,7 +3,8 @@ from __future__ import annotations
 import json
 import random
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from pytest_ltm.scenarios import colours, kv_pairs
@@ -20,9 +21,6 @@ from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.datasets._published import from_published
 from pytest_ltm.evaluators import RecallsValue
 from pytest_ltm.testing import run_conversation
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def definition(seed: int, **parameters: Any) -> Definition:

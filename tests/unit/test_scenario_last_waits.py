@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import importlib
 import random
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from pytest_ltm.scenarios import _parameters
 
-from pytest_ltm import Wait
+from pytest_ltm import Definition, Step, Wait
 from pytest_ltm._model import suite as _suite
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pytest_ltm import Definition, Step
 
 LOW, HIGH = _parameters.LAST_WAITS
 PATIENT = [name for name in _suite.scenario_names() if name != "chapter_break"]

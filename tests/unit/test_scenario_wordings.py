@@ -5,9 +5,9 @@ from __future__ import annotations
 import importlib
 import random
 import re
+from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING
 
 import pytest
 from pytest_ltm.scenarios import (
@@ -29,9 +29,6 @@ from pytest_ltm.scenarios._wording import capital, variants, worded
 
 from pytest_ltm._model.scenario import Say
 from pytest_ltm.agents.reader.reader import make_reader
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 ENOUGH = 60
 MOONS = next(kind for kind in delayed_recall.KINDS if "moons" in kind.named)

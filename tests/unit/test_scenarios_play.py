@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from pytest_ltm.scenarios import colours, jokes, prospective_memory
@@ -14,9 +15,6 @@ from pytest_ltm._model.score import Score
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.testing import Played, ScriptedAgent, run_conversation, run_scenario
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 GENERATORS: dict[str, Callable[[random.Random, dict[str, Any]], Definition]] = {
     "colours": colours.colours,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import importlib
 import random
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
@@ -14,9 +14,6 @@ from pytest_ltm import Ask, Definition, Say
 from pytest_ltm._language.words import has_value
 from pytest_ltm._model.scenario import to_json
 from pytest_ltm._model.suite import scenario_names
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # Told in sentences that each memory may put in its own words: no word or two are the fact.
 SENTENCES = {"how_to_think", "jokes"}

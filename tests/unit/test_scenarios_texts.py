@@ -3,8 +3,9 @@ from __future__ import annotations
 import json
 import random
 import re
+from collections.abc import Mapping
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from pytest_ltm.scenarios import colours, jokes, prospective_memory, restaurant, sally_anne
@@ -15,9 +16,6 @@ from pytest_ltm._language.words import plain_words
 from pytest_ltm._model.scenario import Ask, Definition, Say, Wait, from_json, to_json
 from pytest_ltm._model.score import Score, Unscored
 from pytest_ltm.evaluators import Menu, NamesColour, QuoteAtReply, RecallsJoke
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 def colour_texts() -> list[str]:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from _talks import After, Agent, example, simple, talk, watching
 
 from pytest_ltm._engine.lane import Ending
 from pytest_ltm._engine.scoring import describe_ending_error, scenario_result
+from pytest_ltm._journal.result import ScenarioResult
+from pytest_ltm._model.handle import Ltm
 from pytest_ltm._model.score import Check, Score, Unscored
 from pytest_ltm._storage.errors import AgentFault, LtmInternalError
-
-if TYPE_CHECKING:
-    from pytest_ltm._journal.result import ScenarioResult
-    from pytest_ltm._model.handle import Ltm
-    from pytest_ltm.testing import Played
+from pytest_ltm.testing import Played
 
 PLACE: dict[str, Any] = {
     "agent": "mybot",

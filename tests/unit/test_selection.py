@@ -5,15 +5,13 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections import Counter
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from selection import Change, Selection, choose_left_out, find_touched, matches, read_change, read_watched
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = {"browser", "examples", "plugin", "properties", "unit"}

@@ -5,13 +5,15 @@ from __future__ import annotations
 import gzip
 import re
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from chat_server import Answer, Asked, ChatServer
 from habits import HABITS, Habit
 
 from pytest_ltm import _calls
@@ -20,11 +22,6 @@ from pytest_ltm._storage.errors import AgentFault
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents._chat_agent import CUT_SILENTLY
 from pytest_ltm.agents._registry import find_agent
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from chat_server import Answer, Asked, ChatServer
 
 NOW = datetime(2024, 3, 4, tzinfo=timezone.utc)
 DOCS = Path(__file__).parents[2] / "docs" / "openai.md"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -18,9 +19,6 @@ from pytest_ltm._storage.clock import START, SimulatedClock
 from pytest_ltm._storage.errors import AgentFault, ConfigurationError
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.testing import Played, run_conversation
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 SAID = Exchange(
     number=0, by="", kind="say", message="one", reply="one", start=0, message_tokens=1, reply_tokens=1, now=START

@@ -7,16 +7,14 @@ import signal
 import subprocess
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pytest_ltm._storage import locks as _shared
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.locks import Shared
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ADDS = """\
 import sys

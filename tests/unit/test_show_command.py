@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from journals import begin, fault, header, message, sealed
@@ -15,9 +15,6 @@ from pytest_ltm._cli import main
 from pytest_ltm._cli.examples import LONGEST, ExampleChat, chat_lines
 from pytest_ltm._journal.amendments import Amendment, amend_verdict
 from pytest_ltm._results.run_loading import read_run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

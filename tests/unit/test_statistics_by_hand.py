@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from itertools import product
 from math import fsum, sqrt
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -22,9 +22,6 @@ from pytest_ltm._results.statistics.counts import cohen_kappa, wilson_interval
 from pytest_ltm._results.statistics.pairs import Pair, ScoredRow, SignUnit, pair_rows, unit_kind
 from pytest_ltm._results.statistics.spans_reached import effective_span
 from pytest_ltm._results.statistics.totals import agent_paces, percentile_of, weighted_reach
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 stats = pytest.importorskip("scipy.stats")
 

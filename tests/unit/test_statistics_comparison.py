@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Sequence
 from itertools import product
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec import structs
@@ -12,9 +12,6 @@ from msgspec import structs
 from benchmarks.worlds import CRASHES, MOODY, WORLDS, Drop, World, pairs
 from pytest_ltm._results.statistics.comparison import chance_here, compare_runs, compare_scenarios, trials_to_tell
 from pytest_ltm._results.statistics.pairs import Pair, ScoredRow, pair_rows, pass_pairs
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 pytestmark = pytest.mark.nightly("simulations, which only the statistics change", every=4)
 

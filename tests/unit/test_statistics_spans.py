@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import pytest
 
@@ -11,9 +11,6 @@ from benchmarks.worlds import WORLDS, remembered
 from pytest_ltm._results.sentences import short_span, span_sentence
 from pytest_ltm._results.statistics.pairs import ScoredRow
 from pytest_ltm._results.statistics.spans_reached import effective_span
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 SCENARIOS = 11
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import inspect
 import sys
+from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,10 +18,6 @@ from pytest_ltm.agents._adapt import capabilities_of
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._profile import profile_of
 from pytest_ltm.agents._registry import find_agent
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 NOON = datetime(2024, 3, 4, 12, tzinfo=timezone.utc)
 TRAIN = "My train to Ghent leaves from platform 14."

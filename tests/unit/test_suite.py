@@ -1,14 +1,11 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from pytest_ltm._model.suite import SuiteEntry, built_in, built_in_names, load_suite, scenarios_folder
 from pytest_ltm._storage.errors import ConfigurationError, DefinitionError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 KNOWN = ("colours", "jokes", "prospective_memory")
 

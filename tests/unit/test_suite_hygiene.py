@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from pytest_ltm.scenarios import forget_on_request, kept_secret, never_told, stale_facts, users_apart, who_said_so
@@ -15,9 +16,6 @@ from scenario_runs import generated, scores
 from pytest_ltm import evaluators
 from pytest_ltm._model.suite import built_in
 from pytest_ltm.agents._registry import find_agent
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 NAMES = tuple(entry.scenario for entry in built_in("hygiene").entries)
 LABELLED = Path(__file__).parents[1] / "labelled"

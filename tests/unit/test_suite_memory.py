@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import importlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from pytest_ltm.scenarios import forget_on_request
 from scenario_runs import conversation, generated, scores, values
 
-from pytest_ltm import Ask, Say
+from pytest_ltm import Ask, Definition, Say
 from pytest_ltm._lab.commands.verdict_check import check_verdicts
 from pytest_ltm._language.words import STOP_WORDS, plain_words
 from pytest_ltm._model.suite import built_in
 from pytest_ltm.agents._registry import find_agent
-
-if TYPE_CHECKING:
-    from pytest_ltm import Definition
 
 ENTRIES = {entry.name: entry for entry in built_in("memory").entries}
 CARELESS = ("echo", "silent", "dump", "recite:2k", "agree", "candidates", "hedge")

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_ltm._journal.events import Journal
+from pytest_ltm._model.filler import Filler
+from pytest_ltm._model.handle import Ltm
 from pytest_ltm._model.plan import PlannedExample, definition_rng
 from pytest_ltm._model.scenario import Ask, Definition, Say, Wait
 from pytest_ltm._model.score import Score
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._storage.errors import AgentError
 from pytest_ltm.testing import CountingFiller, ScriptedAgent, run_conversation, run_scenario
-
-if TYPE_CHECKING:
-    from pytest_ltm._model.filler import Filler
-    from pytest_ltm._model.handle import Ltm
 
 
 def remembers(ltm: Ltm) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from datetime import timedelta
-from typing import TYPE_CHECKING
+
+import pytest
 
 from pytest_ltm._language.overlap import _make_stemmer
 from pytest_ltm._model import transcript
@@ -13,9 +14,6 @@ from pytest_ltm._storage.clock import START
 from pytest_ltm.agents import _caller
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents.reader.reader import make_reader
-
-if TYPE_CHECKING:
-    import pytest
 
 TEXTS = ["Grüße", "", "\ud83d lone", "x" * 100]
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from labelled_replies import disagreements
@@ -17,9 +18,6 @@ from pytest_ltm._model.score import Score, Unscored
 from pytest_ltm._storage.clock import WallClock
 from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.evaluators import RemindsInTime
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 BODY = time_of_need.test_time_of_need
 ENOUGH = 30

@@ -8,8 +8,9 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import tiktoken_ext.openai_public as original  # type: ignore[import-untyped]
@@ -17,9 +18,6 @@ import tiktoken_ext.openai_public as original  # type: ignore[import-untyped]
 from pytest_ltm._model import tokens as _tokens
 from pytest_ltm._model.tokens import BUNDLED_ENCODINGS, fetch_with_limit, load_encoding, rank_file, token_counter
 from pytest_ltm._storage.errors import TokenizerError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SHA256 = {
     "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",

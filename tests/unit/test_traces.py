@@ -7,9 +7,10 @@ import http.client
 import json
 import threading
 from base64 import b64encode
+from collections.abc import Iterator
 from contextlib import closing
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -24,9 +25,6 @@ from pytest_ltm._calls.traces import SpanInbox, SpanReceiver
 from pytest_ltm._model.agent import LONGEST_RECORD, MOST_OPERATIONS, MemoryOperation
 from pytest_ltm._storage.clock import wall_time
 from pytest_ltm._storage.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def now() -> int:

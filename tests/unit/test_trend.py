@@ -8,7 +8,8 @@ import re
 import shutil
 import subprocess
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from gate_sides import FULL, WORSE, held, side
@@ -21,9 +22,6 @@ from pytest_ltm._results.run_loading import save_baseline
 from pytest_ltm.reporting.history import read_past
 from pytest_ltm.reporting.html.trend_page import build_trend
 from pytest_ltm.reporting.trend import PLAIN, UNICODE_SIGNS, of_run, series_of, trend_lines
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_ltm._language.rulings.gold import Ruling
 from pytest_ltm.datasets.locomo.strict import strict_verdict
 from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pytest_ltm._language.rulings.gold import Ruling
 
 FOLDER = Path(__file__).parent / "unseen_answers"
 SETS = ("first", "second", "third", "fourth")

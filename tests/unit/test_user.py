@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from pytest_ltm import ScenarioError, Unscored, UserError
+from pytest_ltm import Exchange, Ltm, ScenarioError, Unscored, UserError
+from pytest_ltm._engine.lane import Ending
 from pytest_ltm._model.simulated_user import TRIES, UserMessage, read_line
 from pytest_ltm.testing import ScriptedAgent, run_conversation, run_scenario
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pytest_ltm import Exchange, Ltm
-    from pytest_ltm._engine.lane import Ending
 
 GOAL = "Plan a birthday, and mention in passing that Ana is allergic to nuts"
 

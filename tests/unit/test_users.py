@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from pytest_ltm.scenarios import users_apart
@@ -17,10 +17,7 @@ from pytest_ltm.agents._adapt import agent_source, capabilities_of
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._command import make_command
 from pytest_ltm.agents._http import HttpSettings, JsonPath
-from pytest_ltm.testing import run_conversation
-
-if TYPE_CHECKING:
-    from pytest_ltm.testing import Played
+from pytest_ltm.testing import Played, run_conversation
 
 
 class Apart:

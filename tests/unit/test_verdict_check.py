@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pytest_ltm._cli import main
 from pytest_ltm._lab.commands.verdict_check import check_verdicts
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def colour(number: int, reply: str, credit: float) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -17,9 +18,6 @@ from pytest_ltm._lab.commands.verdict_check import (
 )
 from pytest_ltm._language.recital import ToldReply
 from pytest_ltm._language.words import evidence_snippet
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 LABELLED = Path(__file__).parents[1] / "labelled"
 OTHERS: dict[str, tuple[Mapping[str, Any], list[str]]] = {

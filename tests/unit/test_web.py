@@ -7,6 +7,7 @@ import json
 import secrets
 import socket
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import pytest
@@ -29,8 +30,6 @@ from pytest_ltm.web.guard import ENTRANCE, MOST_BYTES, MOST_STRANGERS, Strangers
 from pytest_ltm.web.human_test import LONG, TWICE
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from starlette.applications import Starlette
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m'\"&\u202eTeal"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,9 +23,6 @@ from pytest_ltm.web.app import make_app
 from pytest_ltm.web.live_page import FollowedRun
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from starlette.applications import Starlette
 
 HOSTILE = "<img src=x onerror=alert(1)>\x1b[31m\u202e"

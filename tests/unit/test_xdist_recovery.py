@@ -5,24 +5,20 @@ from __future__ import annotations
 import subprocess
 import sys
 from datetime import timedelta
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from journals import NOW, begin, filler, header, judge, message, reply, wait, write
 
 from pytest_ltm._journal.cost import Price, Tariff
-from pytest_ltm._journal.events import TimeJumped, encode_event
+from pytest_ltm._journal.events import Event, TimeJumped, encode_event
 from pytest_ltm._model.agent import Usage
 from pytest_ltm.plugin.xdist import wire as _wire
 from pytest_ltm.plugin.xdist.controller import JournalSnapshot, Tries, journal_snapshot
 from pytest_ltm.plugin.xdist.scheduling import WorkUnit
 from pytest_ltm.plugin.xdist.wire import Filter, ReportLedger
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pytest_ltm._journal.events import Event
 
 LATER = NOW + timedelta(hours=1)
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
 from pytest_ltm.plugin.xdist.scheduling import ConversationScheduling, work_units
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class Gateway:

@@ -1,18 +1,15 @@
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import timedelta
-from typing import TYPE_CHECKING, cast
+from pathlib import Path
+from typing import cast
 
 import pytest
 
+from pytest_ltm import Ltm
 from pytest_ltm._model.scenario import Ask, Say, Wait, YamlCheck, load_yaml_scenario, play_yaml_scenario
 from pytest_ltm._storage.errors import DefinitionError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-    from pytest_ltm import Ltm
 
 MOVES_HOUSE = """\
 description: Somebody moves twice, and the last move counts.

@@ -5,12 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-from typing import TYPE_CHECKING
 
+from pytest_ltm import Ltm
 from pytest_ltm.testing import ScriptedAgent, run_conversation
-
-if TYPE_CHECKING:
-    from pytest_ltm import Ltm
 
 
 def timeraw_import() -> str:

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from msgspec import Struct, field
 
 from pytest_ltm import evaluators
 from pytest_ltm._cli.arguments import add_json
 from pytest_ltm._language.patterns import lazy_pattern
-from pytest_ltm._model.score import SCORINGS, Score, Scoring, Unscored
+from pytest_ltm._model.score import SCORINGS, Evaluator, Score, Scoring, Unscored
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm._storage.rows import read_json_rows
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
-    from pytest_ltm._model.score import Evaluator
-
 
 Row: TypeAlias = Mapping[str, Any]
 Group: TypeAlias = tuple[str, ...]

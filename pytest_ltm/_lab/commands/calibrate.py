@@ -5,26 +5,31 @@ from __future__ import annotations
 import json
 import math
 import shutil
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
 from pytest_ltm._cli.arguments import add_json, add_pytest_options, add_seeds
-from pytest_ltm._lab.study import aligned_lines, earned_marks, listed_specs, play_rows, study_folder, tell_progress
+from pytest_ltm._lab.study import (
+    Marks,
+    PlayedRow,
+    Table,
+    aligned_lines,
+    earned_marks,
+    listed_specs,
+    play_rows,
+    study_folder,
+    tell_progress,
+)
 from pytest_ltm._model.scenario import read_json
 from pytest_ltm._results.statistics.counts import IntervalEstimate, mean_estimate, sum_estimates
 from pytest_ltm._results.statistics.totals import FULL_MARKS, mean_or_none
 from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm.datasets._published import ENDING, FOLDERS, DefinitionsFolder, menu_above
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterable, Iterator
-
-    from pytest_ltm._lab.study import Marks, PlayedRow, Table
-
 
 # The exit status where totals are further apart than LIMIT, or a scenario of ours cannot be solved.
 APART = 1

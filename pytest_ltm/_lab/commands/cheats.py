@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import math
 import re
+from argparse import ArgumentParser, Namespace
 from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
@@ -16,6 +18,8 @@ from pytest_ltm._cli.arguments import add_output, add_pytest_options
 from pytest_ltm._journal.result import span_place
 from pytest_ltm._lab.cheat_agents import SPECS
 from pytest_ltm._lab.study import (
+    PlayedRow,
+    Table,
     aligned_lines,
     counting_rows,
     listed_specs,
@@ -28,7 +32,7 @@ from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._language.words import BULLET
 from pytest_ltm._model.plan import PlannedExample, definition_rng
 from pytest_ltm._model.score import Score
-from pytest_ltm._model.suite import SUFFIX, built_in, load_suite
+from pytest_ltm._model.suite import SUFFIX, SuiteEntry, built_in, load_suite
 from pytest_ltm._results.statistics.totals import group_by
 from pytest_ltm._results.text import NOTHING, clip_text, one_line, pluralize, score_text
 from pytest_ltm._storage.disk import write_output
@@ -36,16 +40,7 @@ from pytest_ltm._storage.errors import LtmError
 from pytest_ltm._storage.sanitize import for_file
 from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.agents._wrapping import padded_spec
-from pytest_ltm.testing import run_conversation
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from pytest_ltm._lab.study import PlayedRow, Table
-    from pytest_ltm._model.suite import SuiteEntry
-    from pytest_ltm.testing import Played
-
+from pytest_ltm.testing import Played, run_conversation
 
 # By how much the best guess may beat a declared floor.
 MARGIN = 0.05

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentParser, Namespace
 from collections import Counter
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from statistics import fmean, median
-from typing import TYPE_CHECKING
 
 from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._results.text import columns_of
 from pytest_ltm._storage.errors import DatasetError
-from pytest_ltm.datasets.locomo.samples import Category, load_locomo
+from pytest_ltm.datasets.locomo.samples import Category, Sample, load_locomo
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile, iter_record_slices, part_of
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Iterable
-
-    from pytest_ltm.datasets.locomo.samples import Sample
 
 # Both papers count tokens like this.
 TOKENIZER = "cl100k_base"

@@ -9,7 +9,10 @@ from __future__ import annotations
 import gzip
 import json
 import re
+from argparse import ArgumentParser, Namespace
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -36,10 +39,12 @@ from pytest_ltm._lab.published_results import (
     number_exchanges,
     safe_label,
 )
+from pytest_ltm._language.rulings.gold import Ruling
 from pytest_ltm._model.plan import Plan, PlannedExample
 from pytest_ltm._model.scenario import Ask, Definition
 from pytest_ltm._model.score import UNDECIDED
 from pytest_ltm._model.tokens import token_counter
+from pytest_ltm._model.transcript import Exchange, Kind
 from pytest_ltm._results.statistics.counts import cohen_kappa
 from pytest_ltm._results.statistics.totals import group_by
 from pytest_ltm._results.text import one_line, pluralize
@@ -55,12 +60,6 @@ from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis
 from pytest_ltm.datasets.longmemeval.record import is_abstention
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from datetime import datetime
-
-    from pytest_ltm._language.rulings.gold import Ruling
-    from pytest_ltm._model.transcript import Exchange, Kind
     from pytest_ltm._results.run_loading import LoadedRun
 
 

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from statistics import fmean
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_ltm._cli.arguments import add_ltm_dir, new_run_folder
 from pytest_ltm._journal import events
 from pytest_ltm._journal.codec import Chain
-from pytest_ltm._journal.result import IMPORTED, CallDurations, Pace, RunResult, write_results
+from pytest_ltm._journal.result import IMPORTED, CallDurations, ConversationResult, Pace, RunResult, write_results
 from pytest_ltm._lab.published_results import (
     MEMORY_SPANS_SINCE,
     PAPERS_NAMES,
     TOKENIZER,
     PublishedConversation,
+    PublishedResult,
+    RunStats,
     agent_labels,
     by_conversation,
     merge_branches,
@@ -28,7 +32,7 @@ from pytest_ltm._lab.published_results import (
     scenario_name,
 )
 from pytest_ltm._model.tokens import token_counter
-from pytest_ltm._results.columns import result_columns
+from pytest_ltm._results.columns import Column, result_columns
 from pytest_ltm._results.statistics.totals import group_by
 from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.disk import build_folder
@@ -36,15 +40,6 @@ from pytest_ltm._storage.errors import ConfigurationError, DatasetError
 from pytest_ltm._storage.rows import json_of
 from pytest_ltm._storage.schema import json_text
 from pytest_ltm.reporting.summary import summary_json, write_summary, write_verdicts
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from pytest_ltm._journal.result import ConversationResult
-    from pytest_ltm._lab.published_results import PublishedResult, RunStats
-    from pytest_ltm._results.columns import Column
-
 
 # The exit status where a number differs from the leaderboard's.
 DIFFERENT = 1

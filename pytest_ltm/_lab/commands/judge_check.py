@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import json
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
 from pytest_ltm._cli.arguments import add_json
-from pytest_ltm._model.judge import PROMPTS, decide_by_votes
+from pytest_ltm._model.judge import PROMPTS, AnsweredBy, Inquiry, decide_by_votes
 from pytest_ltm._model.score import Unscored
-from pytest_ltm._results.statistics.counts import Interval, cohen_kappa, wilson_interval
+from pytest_ltm._results.statistics.counts import Interval, Kappa, cohen_kappa, wilson_interval
 from pytest_ltm._results.text import clip_text, one_line
 from pytest_ltm._storage import schema as _yaml
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
+from pytest_ltm._storage.schema import Field
 from pytest_ltm.judges._judge_registry import judge_session
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from pytest_ltm._model.judge import AnsweredBy, Inquiry
-    from pytest_ltm._results.statistics.counts import Kappa
-    from pytest_ltm._storage.schema import Field
-
 
 # --- answers sorted by hand, read from YAML
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from msgspec import Struct, structs
 
@@ -22,11 +24,6 @@ from pytest_ltm.datasets._published import DefinitionsFolder
 from pytest_ltm.datasets.locomo.samples import load_locomo
 from pytest_ltm.datasets.longmemeval.conversations import holds_evidence
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
 
 # The exit status where more is found than LIMIT times as much as in the reference.
 LEAKS = 1

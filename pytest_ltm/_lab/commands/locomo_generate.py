@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import random
 import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import structs
 
@@ -19,10 +21,6 @@ from pytest_ltm._storage.disk import write_output
 from pytest_ltm._storage.errors import DatasetError, DefinitionError, describe_error
 from pytest_ltm._storage.schema import load_yaml
 from pytest_ltm.datasets.locomo.samples import load_locomo
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator
 
 
 def add_generate_arguments(parser: ArgumentParser) -> None:

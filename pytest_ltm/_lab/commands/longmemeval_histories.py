@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import sys
+from argparse import ArgumentParser, Namespace, _ActionsContainer
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_ltm._cli.arguments import add_output, positive_integer, token_count
 from pytest_ltm._lab.author import AUTHORS, author_session
 from pytest_ltm._lab.longmemeval.histories import (
     Corpus,
+    Fillers,
     GeneratedFillers,
     MixedFillers,
+    NeedleRecord,
     compile_history,
     parse_needle,
     read_needles,
@@ -25,12 +29,6 @@ from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._results.text import pluralize as counted_of
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace, _ActionsContainer
-    from collections.abc import Callable, Iterable
-
-    from pytest_ltm._lab.longmemeval.histories import Fillers, NeedleRecord
 
 
 def _add_length(group: _ActionsContainer) -> None:

@@ -6,14 +6,17 @@ import hashlib
 import json
 import re
 import sys
+from argparse import ArgumentParser, Namespace
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
 from pytest_ltm._cli.arguments import add_output
-from pytest_ltm._lab.author import AUTHORS, author_session, prompt_of, require, written_by
+from pytest_ltm._lab.author import AUTHORS, Model, author_session, prompt_of, require, written_by
 from pytest_ltm._lab.study import play_rows, study_folder
 from pytest_ltm._language.words import content_stems
 from pytest_ltm._model.scenario import format_json, read_json
@@ -22,14 +25,6 @@ from pytest_ltm._results.text import pluralize
 from pytest_ltm._storage.clock import wall_time
 from pytest_ltm._storage.disk import write_whole
 from pytest_ltm._storage.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from pytest_ltm._lab.author import Model
-
 
 # Who is always asked to find the gold, in the suite's own words and in the others: it reads by rules and sees no
 # expected answer. `--solver` names others, for wordings that no rule reads.

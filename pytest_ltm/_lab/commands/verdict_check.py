@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from argparse import ArgumentParser, Namespace
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from msgspec import Struct
 
@@ -17,18 +19,12 @@ from pytest_ltm import evaluators
 from pytest_ltm._cli.arguments import add_json
 from pytest_ltm._lab.verdict_mutants import of_answer, of_scenario
 from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm._language.rulings.gold import Ruling
 from pytest_ltm._language.words import evidence_snippet
 from pytest_ltm._model.score import Score
 from pytest_ltm._storage.errors import DatasetError, did_you_mean
 from pytest_ltm._storage.rows import read_json_rows
 from pytest_ltm._storage.schema import load_yaml
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from pytest_ltm._language.rulings.gold import Ruling
-
 
 _PLACE = lazy_pattern(r"\{(answer|recalled|question)(?::(nbsp|nfd|curly|crlf))?\}")
 # How a template has a text typeset.

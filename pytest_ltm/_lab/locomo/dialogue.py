@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any
 
 from msgspec import Struct, structs
 
-from pytest_ltm._lab.locomo.dialogue_text import HAPPENED, event_phrase, write_sessions
-from pytest_ltm._lab.locomo.questions import generate_questions
+from pytest_ltm._lab.locomo.dialogue_text import HAPPENED, GeneratedTurn, Reveal, event_phrase, write_sessions
+from pytest_ltm._lab.locomo.questions import GeneratedQuestion, generate_questions
 from pytest_ltm._lab.locomo.world import (
     SHORTEST,
+    World,
     load_texts,
     phrase_meaning,
     session_outlines,
@@ -19,14 +22,6 @@ from pytest_ltm._lab.locomo.world import (
 )
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm.datasets.locomo.samples import Category, format_locomo_date, written_day
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from datetime import datetime
-
-    from pytest_ltm._lab.locomo.dialogue_text import GeneratedTurn, Reveal
-    from pytest_ltm._lab.locomo.questions import GeneratedQuestion
-    from pytest_ltm._lab.locomo.world import World
 
 
 def conversation_record(

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections import deque
+from collections.abc import Iterator, Sequence
 from math import inf, log
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
 
-from pytest_ltm._lab.locomo.world import date_phrase, load_storylines, load_texts, tellable_kinds
+from pytest_ltm._lab.locomo.world import (
+    Detail,
+    Event,
+    Outline,
+    Tellable,
+    World,
+    date_phrase,
+    load_storylines,
+    load_texts,
+    tellable_kinds,
+)
 from pytest_ltm._language.words import upper_first
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Iterator, Sequence
-
-    from pytest_ltm._lab.locomo.world import Detail, Event, Outline, Tellable, World
-
 
 HAPPENED, PLAN, CAUSE = "happened", "plan", "cause"
 """What a turn may make known of an event beside its roles."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from functools import partial
 from random import Random
@@ -19,21 +20,15 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from pytest_ltm._lab.author import prompt_of, require, text_field, written_by
-from pytest_ltm._lab.locomo.dialogue import conversation_record, question_record
-from pytest_ltm._lab.locomo.world import load_texts, session_outlines
+from pytest_ltm._lab.author import Model, prompt_of, require, text_field, written_by
+from pytest_ltm._lab.locomo.dialogue import Size, conversation_record, question_record
+from pytest_ltm._lab.locomo.world import Outline, load_texts, session_outlines
 from pytest_ltm._language.dates import MONTHS
 from pytest_ltm._language.words import content_stems
 from pytest_ltm.datasets.locomo.samples import Category, format_locomo_date, read_date, written_day
 from pytest_ltm.datasets.locomo.strict import stemmed_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-
-    from pytest_ltm._lab.author import Model
-    from pytest_ltm._lab.locomo.dialogue import Size
-    from pytest_ltm._lab.locomo.world import Outline
-
     _Turn = Mapping[str, Any]
     Writes = Callable[["SessionContext", Model], list[dict[str, Any]]]
 

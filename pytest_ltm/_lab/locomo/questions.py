@@ -6,16 +6,20 @@ the one checks the other.
 
 from __future__ import annotations
 
+import random
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, structs
 
-from pytest_ltm._lab.locomo.dialogue_text import CAUSE, HAPPENED, PLAN, next_step
+from pytest_ltm._lab.locomo.dialogue_text import CAUSE, HAPPENED, PLAN, GeneratedTurn, next_step
 from pytest_ltm._lab.locomo.world import (
     SINCE,
+    Event,
+    Tellable,
+    World,
     draw_value,
     load_habits,
     load_storylines,
@@ -25,13 +29,6 @@ from pytest_ltm._lab.locomo.world import (
 )
 from pytest_ltm._language.dates import MONTHS
 from pytest_ltm.datasets.locomo.samples import Category
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from pytest_ltm._lab.locomo.dialogue_text import GeneratedTurn
-    from pytest_ltm._lab.locomo.world import Event, Tellable, World
 
 
 class GeneratedQuestion(Struct, frozen=True):

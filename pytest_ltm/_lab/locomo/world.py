@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import random
 import re
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta, timezone
 from functools import cache
 from pathlib import Path
 from string import Formatter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct, structs
 
@@ -15,10 +17,6 @@ from pytest_ltm._language.dates import DAYS, MONTHS
 from pytest_ltm._language.numbers import ONES
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm._storage.schema import load_yaml
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Mapping, Sequence
 
 
 class Event(Struct, frozen=True, kw_only=True):

@@ -9,18 +9,20 @@ user's.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection, Sequence
 from datetime import timedelta
 from functools import cache, partial
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from pytest_ltm._lab.author import prompt_of, require, text_field, written_by
+from pytest_ltm._lab.author import Model, prompt_of, require, text_field, written_by
 from pytest_ltm._lab.longmemeval.needles import (
     EvidenceSession,
     Needle,
+    QuestionKind,
     WorldFact,
     WorldQuery,
     as_record,
@@ -39,13 +41,6 @@ from pytest_ltm._lab.longmemeval.session_text import (
 )
 from pytest_ltm._language.words import content_stems
 from pytest_ltm._storage.schema import load_yaml
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-
-    from pytest_ltm._lab.author import Model
-    from pytest_ltm._lab.longmemeval.needles import QuestionKind
-
 
 ROUNDS = (2, 4)
 _REPLY_WORDS = 150

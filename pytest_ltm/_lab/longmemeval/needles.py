@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 from functools import partial
 from random import Random
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 from msgspec import Struct, structs
 
@@ -18,6 +19,7 @@ from pytest_ltm._lab.longmemeval.session_text import (
     Happening,
     ItemSeries,
     Made,
+    Never,
     Taste,
     Update,
     all_of,
@@ -31,13 +33,6 @@ from pytest_ltm._lab.longmemeval.session_text import (
 )
 from pytest_ltm._language.words import content_stems, upper_first
 from pytest_ltm.datasets.longmemeval.record import ABSTENTION, format_longmemeval_date
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-    from datetime import datetime
-
-    from pytest_ltm._lab.longmemeval.session_text import Never
-
 
 How = Literal[
     "value", "latest", "before", "count", "sum", "days", "weeks", "months", "first", "order", "entry", "taste"

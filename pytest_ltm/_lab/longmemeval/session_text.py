@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from functools import cache, lru_cache
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
 from pytest_ltm._language.words import upper_first
+from pytest_ltm._model.tokens import TokenCounter
 from pytest_ltm._storage.schema import load_yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from random import Random
-
     Count = Callable[[str], int]
     Shape = Callable[[Random, "Advice", int, Count], list[str]]
-    from pytest_ltm._model.tokens import TokenCounter
 
 
 # What attributes are about: who users are, how they live, what they are in, what befell them, what they own.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
@@ -15,7 +16,7 @@ from pytest_ltm._language.clauses import (
     sentence_start,
     why_not_standing,
 )
-from pytest_ltm._language.dates import DAYS, MONTHS, dated_readings, yearless_dates
+from pytest_ltm._language.dates import DAYS, MONTHS, DateRange, dated_readings, yearless_dates
 from pytest_ltm._language.lexicon import LEXICON
 from pytest_ltm._language.meanings import meaning_keys, telling_keys
 from pytest_ltm._language.numbers import DAYS as DAY_ORDINALS
@@ -41,10 +42,6 @@ from pytest_ltm._language.rulings.stance import DENIED, FINAL, MAX_BRIEF_ANSWER,
 from pytest_ltm._language.words import casefold_plain, content_of, content_stems, plain_words, word_stem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from pytest_ltm._language.dates import DateRange
-
     Readings = tuple[DateRange, ...]
 
 

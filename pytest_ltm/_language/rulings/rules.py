@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pytest_ltm._language.clauses import (
     normalize_text,
@@ -28,7 +29,7 @@ from pytest_ltm._language.meanings import (
 )
 from pytest_ltm._language.quantities import holds_amounts, read_quantities
 from pytest_ltm._language.recital import refuses_answer
-from pytest_ltm._language.rulings.gold import CANNOT_TELL, HEDGED, Ruling, is_turned
+from pytest_ltm._language.rulings.gold import CANNOT_TELL, HEDGED, Gold, Ruling, is_turned
 from pytest_ltm._language.rulings.stance import (
     FINAL,
     LISTED,
@@ -44,12 +45,6 @@ from pytest_ltm._language.rulings.stance import (
     turns_to_other,
 )
 from pytest_ltm._language.words import STOP_WORDS, casefold_plain, content_stems, is_english, plain_words, word_stem
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from collections.abc import Set as AbstractSet
-
-    from pytest_ltm._language.rulings.gold import Gold
 
 RE = LEXICON.expressions("rules")
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 
 from pytest_ltm._language.clauses import (
     clause_around,
@@ -20,11 +21,6 @@ from pytest_ltm._language.numbers import ORDINALS
 from pytest_ltm._language.quantities import read_quantities
 from pytest_ltm._language.recital import refuses_answer
 from pytest_ltm._language.words import STOP_WORDS, casefold_plain, content_stems, plain_words, word_stem
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from collections.abc import Set as AbstractSet
-
 
 # In so many characters, a choice of two is all that an answer says.
 MAX_BRIEF_ANSWER = 160

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar, get_args
 
 from pytest_ltm._journal.result import Cause, ConversationResult, RunResult, ScenarioResult
 from pytest_ltm._journal.run_file import LATEST
@@ -16,11 +18,6 @@ from pytest_ltm._storage.disk import read_regular
 from pytest_ltm._storage.errors import ConfigurationError, LtmError
 from pytest_ltm._storage.schema import Field, fields_of
 from pytest_ltm._storage.secrets import redact_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-    from pathlib import Path
-
 
 # The first field of every baseline.
 FORMAT = "pytest-ltm baseline 2"

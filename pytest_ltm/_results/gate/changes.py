@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from math import fsum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct, field, structs
 
-from pytest_ltm._journal.result import at_span
+from pytest_ltm._journal.result import ConversationResult, RunResult, ScenarioResult, at_span
 from pytest_ltm._language.lists import first_and_rest
 from pytest_ltm._model.plan import natural_sort_key
-from pytest_ltm._results.gate.plan_facts import equal_examples, equal_places, unequal_plans
-from pytest_ltm._results.statistics.comparison import compare_runs, compare_scenarios
+from pytest_ltm._results.gate.plan_facts import PlanFacts, Unequal, equal_examples, equal_places, unequal_plans
+from pytest_ltm._results.statistics.comparison import Comparison, compare_runs, compare_scenarios
 from pytest_ltm._results.statistics.counts import mcnemar_probability
-from pytest_ltm._results.statistics.pairs import pair_rows, pass_pairs
+from pytest_ltm._results.statistics.pairs import Pair, Paired, pair_rows, pass_pairs
 from pytest_ltm._results.statistics.totals import group_by
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from pytest_ltm._journal.result import ConversationResult, RunResult, ScenarioResult
-    from pytest_ltm._results.gate.plan_facts import PlanFacts, Unequal
-    from pytest_ltm._results.statistics.comparison import Comparison
-    from pytest_ltm._results.statistics.pairs import Pair, Paired
 
 
 class GateSide(Struct, frozen=True, kw_only=True):

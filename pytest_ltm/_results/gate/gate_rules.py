@@ -7,22 +7,20 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Iterable, Sequence
 from math import fsum
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct
 
 from pytest_ltm._journal.memory_ledger import recall_at
+from pytest_ltm._journal.result import ConversationResult, ScenarioResult
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._results.memory_measures import MEASURES
 from pytest_ltm._results.statistics.totals import mean_or_none, pass_k, score_share, scores_by_scenario, total_score
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from pytest_ltm._journal.result import ConversationResult, ScenarioResult
-
     Rows = Sequence[ScenarioResult]
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
 
@@ -14,10 +13,6 @@ from pytest_ltm._language.lists import join_some
 from pytest_ltm._model.plan import is_of_source, natural_sort_key
 from pytest_ltm._results.statistics.totals import group_by
 from pytest_ltm._storage.schema import show_value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
 
 # Values whose JSON is longer are kept as a digest.
 _SHORT = 80

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Literal, TypeAlias
 
 from msgspec import Struct, structs
 
-from pytest_ltm._journal.result import at_span, why_unmeasured
+from pytest_ltm._journal.result import ConversationResult, RunResult, ScenarioResult, at_span, why_unmeasured
 from pytest_ltm._language.lists import join_some
+from pytest_ltm._results.gate.changes import Change, Changes, Level
+from pytest_ltm._results.gate.gate_rules import Rule
 from pytest_ltm._results.memory_measures import MEASURES
 from pytest_ltm._results.statistics.comparison import compare_runs, compare_scenarios
-from pytest_ltm._results.statistics.pairs import pair_rows
+from pytest_ltm._results.statistics.pairs import Pair, pair_rows
 from pytest_ltm._results.statistics.spans_reached import effective_span
 from pytest_ltm._results.statistics.totals import group_by
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
-
-    from pytest_ltm._journal.result import ConversationResult, RunResult, ScenarioResult
-    from pytest_ltm._results.gate.changes import Change, Changes, Level
-    from pytest_ltm._results.gate.gate_rules import Rule
-    from pytest_ltm._results.statistics.pairs import Pair
-
 
 State: TypeAlias = Literal["passed", "failed", "unmeasurable"]
 # Whether a rule passes, and what was found.

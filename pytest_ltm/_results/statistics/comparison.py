@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from copy import copy
 from math import copysign, fsum, inf, sqrt
 from operator import truediv
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from msgspec import Struct, structs
 
 from pytest_ltm._results.statistics.counts import LEVEL, Interval, holm_correction, t_below, t_quantile
-from pytest_ltm._results.statistics.pairs import SignUnit, UnitKind, min_units, unit_kind, units_of
+from pytest_ltm._results.statistics.pairs import Pair, SignUnit, UnitKind, min_units, unit_kind, units_of
 from pytest_ltm._results.statistics.totals import group_by
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pytest_ltm._results.statistics.pairs import Pair
-
 
 # What floating point may make of nothing.
 _NOISE = 1e-9

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from math import atan, comb, cos, fsum, isfinite, pi, sin, sqrt
 from statistics import NormalDist
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 
 def t_below(value: float, degrees: int) -> float:

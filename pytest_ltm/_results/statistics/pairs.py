@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from math import ceil, fsum, log2
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
+from pytest_ltm._journal.result import ScenarioResult
 from pytest_ltm._results.statistics.totals import FULL_MARKS, group_by
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from pytest_ltm._journal.result import ScenarioResult
-
 
 # Scenario, example, span label, trial: what is the same in both runs. Never the agent.
 Key: TypeAlias = "tuple[str, str, str, str]"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Iterable, Sequence
 from itertools import takewhile
 from math import fsum
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, structs
 
@@ -20,6 +20,8 @@ from pytest_ltm._results.statistics.comparison import (
 from pytest_ltm._results.statistics.counts import LEVEL, Interval, normal_quantile, t_quantile, wilson_interval
 from pytest_ltm._results.statistics.pairs import (
     Pair,
+    Row,
+    ScoredRow,
     SignUnit,
     as_scored_row,
     min_units,
@@ -30,12 +32,6 @@ from pytest_ltm._results.statistics.pairs import (
     units_of,
 )
 from pytest_ltm._results.statistics.totals import FULL_MARKS, group_by
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from pytest_ltm._results.statistics.pairs import Row, ScoredRow
-
 
 # What an agent has to keep of its isolated score, unless asked otherwise (as in NoLiMa: Modarressi et al., 2025).
 SHARE = 0.85

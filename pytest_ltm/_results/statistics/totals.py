@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import fsum, sqrt
 from operator import itemgetter
 from statistics import median
@@ -9,20 +11,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
-from pytest_ltm._journal.result import CallDurations, Pace
-from pytest_ltm._journal.timings import ReplyTime, SettleTime, TellTime
+from pytest_ltm._journal.result import CallDurations, Pace, ScenarioResult
+from pytest_ltm._journal.timings import ReplyTime, SettleTime, TellTime, Timing
 from pytest_ltm._results.statistics.counts import pass_at_k, pass_hat_k
 
 if TYPE_CHECKING:
-    import random
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from pytest_ltm._journal.result import ScenarioResult
-
     Key = TypeVar("Key")
     Part = TypeVar("Part")
-
-    from pytest_ltm._journal.timings import Timing
 
 
 # How often the paper draws one example for each scenario (Castillo-Bolado et al., 2024).

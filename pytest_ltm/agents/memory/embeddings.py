@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -16,8 +17,6 @@ from pytest_ltm._storage.errors import AgentError, did_you_mean
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from pytest_ltm.agents.memory.searching import Embeds
 
 

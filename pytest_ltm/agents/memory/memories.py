@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from datetime import datetime  # noqa: TC003 - read by msgspec
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, structs
@@ -15,8 +16,6 @@ from pytest_ltm.agents.memory.searching import Embeds, Ranked, Vectors, Words, f
 from pytest_ltm.agents.reader.memory_policies import ENCODING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from pytest_ltm.agents.memory.parameters import MemorySettings
 
 

@@ -7,12 +7,16 @@ goes on while it asks for a heartbeat or a tool failed; the reply is what it sai
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time, timedelta, timezone
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, structs
 
+from pytest_ltm._calls import ModelResponse
+from pytest_ltm._calls.completions import Message
+from pytest_ltm._model.agent import Reply
 from pytest_ltm._storage.errors import did_you_mean
 from pytest_ltm._storage.schema import load_packaged_yaml
 from pytest_ltm.agents.memory.memories import Memories, MemoryItem, Range
@@ -30,11 +34,6 @@ from pytest_ltm.agents.memory.thinker import PROMPTS, Replying, prompt_tokens
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from pytest_ltm._calls import ModelResponse
-    from pytest_ltm._calls.completions import Message
-    from pytest_ltm._model.agent import Reply
     from pytest_ltm.agents.memory.parameters import Pressure
 
 

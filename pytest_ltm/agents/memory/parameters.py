@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast
+from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 from msgspec import Struct, field, structs
 
@@ -12,11 +14,6 @@ from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._storage.errors import AgentError, did_you_mean
 from pytest_ltm._storage.schema import Field, load_yaml, to_record
 from pytest_ltm.agents.memory.reading import Reading, parse_reading
-
-if TYPE_CHECKING:
-    import re
-    from collections.abc import Callable, Iterable, Mapping
-
 
 T = TypeVar("T")
 Unit: TypeAlias = Literal["turn", "round", "session", "fact", "observation", "summary", "chunk"]

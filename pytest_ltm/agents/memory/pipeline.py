@@ -10,6 +10,9 @@ import json
 import math
 import random
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import convert, structs, to_builtins
@@ -20,16 +23,12 @@ from pytest_ltm.agents._chat_agent import FRAME
 from pytest_ltm.agents.memory import roles
 from pytest_ltm.agents.memory.memories import Memories, MemoryItem, Span
 from pytest_ltm.agents.memory.reading import MemoryHit, Utterance, format_moment, read_moment, shorten_to_tokens
+from pytest_ltm.agents.memory.searching import Embeds
 from pytest_ltm.agents.memory.thinker import PROMPTS, Replying, Task, Thinker, prompt_tokens
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from contextlib import AbstractContextManager
-    from datetime import datetime
-
     from pytest_ltm.agents.memory.parameters import MemorySettings
-    from pytest_ltm.agents.memory.searching import Embeds
 
 
 R = TypeVar("R")

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
 from pytest_ltm._storage.clock import describe_duration
+from pytest_ltm._storage.schema import Field
 from pytest_ltm.agents.reader.memory_policies import count_tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from pytest_ltm._storage.schema import Field
-
 
 Role: TypeAlias = Literal["user", "assistant", ""]
 """Who said something; "": neither did, as with a summary."""

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct, structs
 
+from pytest_ltm._calls import ModelResponse
+from pytest_ltm._calls.completions import Message
 from pytest_ltm._language.dates import DAYS, DateRange, dated_stretches, yearless_dates
 from pytest_ltm._language.json import NoJSON, fenced_blocks, json_values
 from pytest_ltm._language.patterns import lazy_pattern
@@ -22,13 +25,6 @@ from pytest_ltm.agents.memory.thinker import PROMPTS
 from pytest_ltm.agents.reader.history_qa import split_date
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.agents.reader.notes import COMMON, MAX_CLOSELY_READ, SMALL_NUMBERS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from pytest_ltm._calls import ModelResponse
-    from pytest_ltm._calls.completions import Message
-
 
 _UNITS = {
     "second": timedelta(seconds=1), "minute": timedelta(minutes=1), "hour": timedelta(hours=1),

@@ -6,11 +6,11 @@ import inspect
 import json
 import uuid
 from base64 import b64decode, b64encode
-from collections.abc import Generator, Iterable, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timedelta
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeAlias, cast
+from typing import Any, ParamSpec, Protocol, TypeAlias, cast
 
 from msgspec import structs
 
@@ -19,11 +19,6 @@ from pytest_ltm._storage.errors import AgentError, AgentFault, describe_error
 from pytest_ltm.agents._capabilities import takes_user
 from pytest_ltm.agents.memory.reading import MemoryHit, Reading, Role, Utterance, format_moment, read_moment
 from pytest_ltm.agents.memory.thinker import Replying, Thinker
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from contextlib import AbstractContextManager
-
 
 VERSION = 2
 """Goes up when replies change: part of the fingerprint."""

@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from datetime import datetime
+from typing import Any, Generic, Protocol, TypeVar
 
 from msgspec import Struct, structs
 
-from pytest_ltm._calls import FORMS, PARAMETERS, Completions, names_model, open_model, read_model, suggest_provider
+from pytest_ltm._calls import (
+    FORMS,
+    PARAMETERS,
+    Completions,
+    ModelResponse,
+    ModelSpec,
+    names_model,
+    open_model,
+    read_model,
+    suggest_provider,
+)
+from pytest_ltm._calls.completions import Message
 from pytest_ltm._model.agent import Usage, usage_of
 from pytest_ltm._model.transcript import RAW, Reading
 from pytest_ltm._storage.errors import AgentError, AgentFault, did_you_mean
-from pytest_ltm._storage.schema import load_packaged_yaml
+from pytest_ltm._storage.schema import Field, load_packaged_yaml
 from pytest_ltm.agents._adapt import current_reading
 from pytest_ltm.agents._chat_agent import FRAME, SILENCE
+from pytest_ltm.agents.memory.reading import MemoryHit, Utterance, time_since
 from pytest_ltm.agents.memory.reading import Reading as NoteReading
-from pytest_ltm.agents.memory.reading import Utterance, time_since
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.agents.reader.reader import VERSION, make_reader
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from datetime import datetime
-
-    from pytest_ltm._calls import ModelResponse, ModelSpec
-    from pytest_ltm._calls.completions import Message
-    from pytest_ltm._storage.schema import Field
-    from pytest_ltm.agents.memory.reading import MemoryHit
-
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)

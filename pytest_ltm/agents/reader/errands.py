@@ -5,17 +5,21 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_ltm._language.numbers import NUMBERS
-from pytest_ltm.agents.reader.notes import COMMON, SMALL_NUMBERS, WORDS, Patterns, Topic, first_match
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNotebook
-
+from pytest_ltm.agents.reader.notes import (
+    COMMON,
+    SMALL_NUMBERS,
+    WORDS,
+    IncomingTurn,
+    Patterns,
+    ReaderNotebook,
+    Topic,
+    first_match,
+)
 
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _IN_WORDS = "second third fourth fifth sixth seventh eighth ninth tenth".split()  # noqa: SIM905

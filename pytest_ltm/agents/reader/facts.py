@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import permutations
 from operator import methodcaller
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from pytest_ltm._language.numbers import NUMBERS
-from pytest_ltm.agents.reader.notes import WORDS, Patterns, Topic, first_match, nearest_line, note_stems
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNotebook
-
+from pytest_ltm.agents.reader.notes import (
+    WORDS,
+    IncomingTurn,
+    Patterns,
+    ReaderNotebook,
+    Topic,
+    first_match,
+    nearest_line,
+    note_stems,
+)
 
 _ENDS = {
     "cheapest": ("price", 1), "dearest": ("price", -1), "newest": ("age", 1), "oldest": ("age", -1),

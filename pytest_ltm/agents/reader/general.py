@@ -5,15 +5,20 @@ from __future__ import annotations
 import json
 from heapq import merge
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from pytest_ltm._language.dates import MONTH_PATTERN, MONTHS
 from pytest_ltm._language.small_talk import is_small_talk
-from pytest_ltm.agents.reader.notes import COMMON, UNDERSTOOD, WORDS, Patterns, Topic, first_match
-
-if TYPE_CHECKING:
-    from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNote, ReaderNotebook
-
+from pytest_ltm.agents.reader.notes import (
+    COMMON,
+    UNDERSTOOD,
+    WORDS,
+    IncomingTurn,
+    Patterns,
+    ReaderNote,
+    ReaderNotebook,
+    Topic,
+    first_match,
+)
 
 _RE = Patterns("general", MONTH=MONTH_PATTERN, MONTHS=MONTHS)
 

@@ -10,10 +10,11 @@ import math
 import re
 from array import array
 from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import date, datetime, timedelta, timezone
 from functools import lru_cache, partial
 from itertools import dropwhile, groupby
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -29,11 +30,6 @@ from pytest_ltm.agents.reader.notes import (
     ReaderNotebook,
     first_match,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from collections.abc import Set as AbstractSet
-
 
 NUMBERS = SMALL_NUMBERS | {"couple of": 2, "a couple of": 2, "few": 3, "a few": 3}
 _NEAR = {"yesterday": -1, "last night": -1, "today": 0, "tonight": 0, "this morning": 0, "tomorrow": 1}

@@ -7,17 +7,14 @@ import math
 import random
 from array import array
 from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Sequence
 from copy import copy
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_ltm._language.patterns import lazy_pattern
 from pytest_ltm._model.transcript import TextFile
 from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
 
 # --- BM25 (Robertson and Zaragoza, 2009; k1 = 1.5, b = 0.75, rarities above 0) over texts that are added one by one.
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable  # noqa: TC003 - read where a note's signature is shown
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from msgspec import Struct
 
@@ -15,10 +15,6 @@ from pytest_ltm._language.numbers import NUMBERS, ONES
 from pytest_ltm._language.patterns import lazy_pattern, made_later
 from pytest_ltm._model.transcript import TextFile
 from pytest_ltm._storage.schema import load_packaged_yaml
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
 
 T = TypeVar("T")
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 
 from pytest_ltm._language.dates import MONTH_PATTERN, month_number
 from pytest_ltm._language.numbers import NUMBERS
 from pytest_ltm.agents.reader.notes import WORDS, IncomingTurn, Patterns, ReaderNotebook, Topic, first_match
-
-if TYPE_CHECKING:
-    import re
-    from collections.abc import Mapping, Sequence
-
 
 _RE = Patterns("person", COLOURS=WORDS["colours"].split())
 

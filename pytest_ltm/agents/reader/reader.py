@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from msgspec import structs
@@ -13,9 +15,6 @@ from pytest_ltm.agents.reader.memory_policies import Memory, Retrieving, make_me
 from pytest_ltm.locales import ENGLISH, Language, detect_language, load_language
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from datetime import datetime
-
     from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNotebook
 
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_ltm._language.clauses import split_sentences
 from pytest_ltm.agents.reader.notes import UNDERSTOOD, WORDS, IncomingTurn, Patterns, ReaderNotebook, Topic, first_match
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
 
 _RE = Patterns("plays")
 

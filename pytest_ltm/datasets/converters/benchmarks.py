@@ -9,9 +9,11 @@ import ast
 import csv
 import re
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any, TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct, field
@@ -24,10 +26,6 @@ from pytest_ltm.datasets.locomo.samples import Category, load_locomo
 from pytest_ltm.datasets.logs.log_file import iter_numbered_lines
 from pytest_ltm.datasets.longmemeval.conversations import holds_evidence
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile, iter_list_items, part_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
 T = TypeVar("T")
 _CURE = "The form that is read is in docs/interchange.md: mend the file, or convert it yourself"

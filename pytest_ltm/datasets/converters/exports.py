@@ -9,8 +9,12 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from datetime import datetime
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm._storage.rows import json_of
@@ -25,13 +29,6 @@ from pytest_ltm.datasets.converters.chats import (
     iter_objects,
     utc_time,
 )
-
-if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import Iterator, Mapping
-    from datetime import datetime
-    from pathlib import Path
-
 
 # --- ChatGPT: conversations.json, or numbered parts of it, each a list of trees of messages.
 

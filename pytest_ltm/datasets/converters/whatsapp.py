@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm._storage.rows import check_size
 from pytest_ltm._storage.schema import load_packaged_yaml
 from pytest_ltm.datasets.converters.chats import ExportedMessage, Splitting, Talk
-
-if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
 ORDERS = {"dmy": (2, 1, 0), "mdy": (2, 0, 1), "ymd": (0, 1, 2)}
 """Where year, month and day stand among a date's three numbers."""

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from pytest_ltm._model.judge import PROMPTS, JudgeDecision, ask_judge
+from pytest_ltm._model.judge import PROMPTS, Judge, JudgeDecision, ask_judge
+from pytest_ltm._model.scenario import Definition
 from pytest_ltm._model.score import Score
 from pytest_ltm._storage.rows import faults_of_data, json_of
 from pytest_ltm._storage.schema import Field
-from pytest_ltm.datasets.locomo.samples import Category, repair_citations
+from pytest_ltm.datasets.locomo.samples import Category, LocomoQuestion, Sample, repair_citations
 from pytest_ltm.datasets.locomo.strict import abstains_from_answer, chosen_choice, official_f1
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-    from pathlib import Path
-
-    from pytest_ltm._model.judge import Judge
-    from pytest_ltm._model.scenario import Definition
-    from pytest_ltm.datasets.locomo.samples import LocomoQuestion, Sample
-
 
 _TURN = re.compile(r"D(\d+):(\d+)")
 _PART = re.compile(r"D(\d+):(\d+)-D\1:(\d+)")

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_ltm._language.overlap import make_rouge_scorer
+from pytest_ltm._model.filler import PastExchange
+from pytest_ltm._model.plan import Questions
 from pytest_ltm._model.scenario import Ask, Definition, Wait
 from pytest_ltm._model.suite import Suite, SuiteEntry
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you_mean
@@ -19,6 +22,9 @@ from pytest_ltm.datasets._dataset_registry import NOTE_KINDS
 from pytest_ltm.datasets.locomo.answer import load_audit
 from pytest_ltm.datasets.locomo.samples import (
     Category,
+    LocomoData,
+    LocomoQuestion,
+    Sample,
     held_by,
     history_exchanges,
     load_locomo,
@@ -26,14 +32,6 @@ from pytest_ltm.datasets.locomo.samples import (
     photos_in,
 )
 from pytest_ltm.datasets.locomo.tasks import EventSummaries, NextTurns, load_embedding
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from pytest_ltm._model.filler import PastExchange
-    from pytest_ltm._model.plan import Questions
-    from pytest_ltm.datasets.locomo.samples import LocomoData, LocomoQuestion, Sample
-
 
 THRESHOLD = 0.5
 """The F1 from which an answer passes: a right answer in other words rarely has all of it."""

@@ -8,11 +8,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timezone
+from datetime import date, datetime, timezone
 from enum import IntEnum
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from msgspec import structs
 
@@ -24,12 +26,6 @@ from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm._storage.rows import faults_of_data, fields_of, json_in, text_or_number
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.datasets._dataset_registry import NOTE_KINDS
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-    from datetime import date
-    from pathlib import Path
-
 
 # --- The five categories of LoCoMo's questions, by number and name (Maharana et al., 2024, section 4.1).
 

@@ -5,27 +5,20 @@ from __future__ import annotations
 import math
 import random
 import re
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeAlias, cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeAlias, cast
 
 from pytest_ltm._language.overlap import bleu_scores, rouge_scores
 from pytest_ltm._language.words import content_stems
-from pytest_ltm._model.judge import PROMPTS, ask_judge, full_thoughts
+from pytest_ltm._model.filler import PastExchange
+from pytest_ltm._model.judge import PROMPTS, Judge, ask_judge, full_thoughts
 from pytest_ltm._model.scenario import Ask, Definition, Wait
 from pytest_ltm._model.score import Score, Unscored
 from pytest_ltm._model.suite import SuiteEntry
 from pytest_ltm._storage.dotted import DottedPath
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm.datasets._dataset_registry import NOTE_KINDS
-from pytest_ltm.datasets.locomo.samples import held_by, session_of, turn_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from pytest_ltm._model.filler import PastExchange
-    from pytest_ltm._model.judge import Judge
-    from pytest_ltm.datasets.locomo.samples import LocomoSession, Sample
-
+from pytest_ltm.datasets.locomo.samples import LocomoSession, Sample, held_by, session_of, turn_text
 
 VERSION = 1
 """Of the wordings, the periods, the draw and the gold lines."""

@@ -10,11 +10,12 @@ import json
 import re
 import shlex
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from pathlib import Path
+from typing import Any, NamedTuple, overload
 
 import msgspec
 from msgspec import structs
@@ -39,11 +40,6 @@ from pytest_ltm.datasets._interchange import (
 from pytest_ltm.datasets.locomo.samples import ACKNOWLEDGED
 from pytest_ltm.datasets.longmemeval.conversations import round_exchanges
 from pytest_ltm.datasets.longmemeval.record import HistorySession, HistoryTurn, format_longmemeval_date
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
-
 
 # --- One line: a header, a session or a question. Read by hand and not decoded as its type, for errors with a way out.
 

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from pytest_ltm._model.scenario import Ask, Definition, Wait
 from pytest_ltm._model.suite import Suite, SuiteEntry
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you_mean
 from pytest_ltm.datasets._dataset import KeptHistory, ToldConversation, by_unique_label
-from pytest_ltm.datasets.logs.log_file import EVERYBODY, LogsFile
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from pytest_ltm.datasets.logs.log_file import LogQuestion, ToldSessions
-
+from pytest_ltm.datasets.logs.log_file import EVERYBODY, LogQuestion, LogsFile, ToldSessions
 
 OPENING = (
     "I am going to go through earlier conversations with you, one after the other, each with its date. Remember what "

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import structs
 
 from pytest_ltm._language import normalize, speech
 from pytest_ltm._language.recital import tells_nothing
-from pytest_ltm._language.rulings.gold import proven_ruling
+from pytest_ltm._language.rulings.gold import Ruling, proven_ruling
 from pytest_ltm._language.rulings.rules import abstention_ruling
 from pytest_ltm._language.words import plain_words
-from pytest_ltm._model.judge import PROMPTS, ask_judge
+from pytest_ltm._model.judge import PROMPTS, Judge, ask_judge
+from pytest_ltm._model.scenario import Definition
 from pytest_ltm._model.score import UNDECIDED, Score, Unscored
 from pytest_ltm._storage.dotted import DottedPath
 from pytest_ltm._storage.errors import ConfigurationError
@@ -31,14 +33,6 @@ from pytest_ltm.evaluators import (
     order_score,
     recall_at,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pytest_ltm._language.rulings.gold import Ruling
-    from pytest_ltm._model.judge import Judge
-    from pytest_ltm._model.scenario import Definition
-
 
 NO_GOLD = "unmeasurable: the file gives no gold answer"
 MATCH_RULE = "interchange/1"

@@ -11,15 +11,12 @@ import hmac
 import re
 import unicodedata
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
 from pytest_ltm._storage.errors import DatasetError
 from pytest_ltm._storage.secrets import HIDDEN, without_credentials
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from pathlib import Path
-
 
 SHORTEST_SALT = 16
 """Characters."""

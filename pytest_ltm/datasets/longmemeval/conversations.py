@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import chain, pairwise
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from pytest_ltm._model.filler import PastExchange
 from pytest_ltm._model.scenario import Ask, Definition, Wait
@@ -15,14 +17,14 @@ from pytest_ltm._model.suite import Suite, SuiteEntry
 from pytest_ltm._storage.errors import ConfigurationError, DatasetError, did_you_mean
 from pytest_ltm.datasets._dataset import INDEX_FOLDER, KeptHistory, ToldConversation, by_unique_label, told_after
 from pytest_ltm.datasets._dataset_registry import TYPES
-from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile, ability_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from pytest_ltm.datasets.longmemeval.record import HistorySession, HistoryTurn, LongMemEvalRecord, RecordIndexEntry
-
+from pytest_ltm.datasets.longmemeval.record import (
+    HistorySession,
+    HistoryTurn,
+    LongMemEvalFile,
+    LongMemEvalRecord,
+    RecordIndexEntry,
+    ability_of,
+)
 
 OPENING = (
     "I am going to go through our earlier conversations with you, one after the other, each with its date. Remember "

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_ltm._language import normalize, speech
 from pytest_ltm._language.clauses import normalize_text, phrase_positions
@@ -15,6 +16,7 @@ from pytest_ltm._language.quantities import canonical_values, read_quantities, s
 from pytest_ltm._language.recital import refuses_answer
 from pytest_ltm._language.rulings.gold import (
     HEDGED,
+    Gold,
     Ruling,
     amount_ruling,
     proven_ruling,
@@ -33,18 +35,11 @@ from pytest_ltm._language.rulings.rules import (
 )
 from pytest_ltm._language.rulings.stance import DOUBTFUL, FINAL, OVER, SHORT, concluding_part, doubt_of, why_rejected
 from pytest_ltm._language.words import plain_words
-from pytest_ltm._model.judge import PROMPTS, JudgeDecision, ask_judge
+from pytest_ltm._model.judge import PROMPTS, Judge, JudgeDecision, JudgePrompt, ask_judge
+from pytest_ltm._model.scenario import Definition
 from pytest_ltm._model.score import UNDECIDED, Score, Unscored, with_bounds
 from pytest_ltm.datasets._dataset_registry import TYPES
 from pytest_ltm.datasets.longmemeval.record import is_abstention
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-
-    from pytest_ltm._language.rulings.gold import Gold
-    from pytest_ltm._model.judge import Judge, JudgePrompt
-    from pytest_ltm._model.scenario import Definition
-
 
 _BY_TYPE = {
     "temporal-reasoning": "longmemeval-temporal", "knowledge-update": "longmemeval-update",

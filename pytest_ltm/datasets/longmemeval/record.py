@@ -9,10 +9,11 @@ import os
 import re
 import sys
 from collections import Counter
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import msgspec
 from msgspec import Struct, structs
@@ -23,11 +24,6 @@ from pytest_ltm._storage.errors import DatasetError, DefinitionError, DiskFault,
 from pytest_ltm._storage.rows import check_size, faults_of_data, fields_of, json_in, no_list, text_or_number
 from pytest_ltm._storage.schema import Field
 from pytest_ltm.datasets._dataset_registry import TYPES
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Mapping
-    from pathlib import Path
-
 
 ABSTENTION = "_abs"
 """How the id of a question ends that cannot be answered: this decides, whatever its type (Wu et al., 2025)."""

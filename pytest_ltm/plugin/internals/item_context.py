@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 import warnings
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -19,7 +20,6 @@ from pytest_ltm._storage.clock import stopwatch_seconds
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Iterator, Sequence
 
     from _pytest.capture import CaptureManager
 

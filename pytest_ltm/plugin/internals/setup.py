@@ -10,9 +10,10 @@ import os
 import sys
 import traceback
 import types
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import pytest
 from _pytest._code.code import ExceptionChainRepr, ReprEntry, ReprFileLocation, ReprTraceback
@@ -24,10 +25,6 @@ from greenlet import getcurrent, greenlet
 from pytest_ltm._storage.errors import LtmError, text_of
 from pytest_ltm.agents._subprocess_agent import Traceback
 from pytest_ltm.plugin.internals.item_context import remember_warnings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
 
 if sys.version_info < (3, 11):
     from exceptiongroup import BaseExceptionGroup

@@ -8,16 +8,14 @@ from __future__ import annotations
 import logging
 import sys
 import warnings
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from _pytest import capture
 
 from pytest_ltm._calls.hub import SAYING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _STREAMS = ("stdout", "stderr")
 

@@ -11,19 +11,18 @@ from __future__ import annotations
 import subprocess
 import traceback
 from collections import Counter
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from queue import Empty
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
 
 from pytest_ltm._journal.result import ConversationName, node_label
 from pytest_ltm._storage.clock import stopwatch_seconds
 from pytest_ltm._storage.errors import LtmInternalError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    import pytest
-
     from pytest_ltm.plugin.xdist.scheduling import WorkUnit
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
+from collections.abc import Callable, Generator
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,6 +12,7 @@ import pytest
 
 from pytest_ltm._engine.recording_folder import RESULTS
 from pytest_ltm._journal import events
+from pytest_ltm._journal.result import ConversationName
 from pytest_ltm._journal.run_file import FILE as RUN_FILE
 from pytest_ltm._storage.disk import make_private
 from pytest_ltm._storage.schema import to_record
@@ -23,9 +25,6 @@ from pytest_ltm.plugin.xdist import wire as _wire
 from pytest_ltm.plugin.xdist.wire import Brief, Filter, conversation_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-
-    from pytest_ltm._journal.result import ConversationName
     from pytest_ltm.plugin.conversation_run import PlayedConversation
     from pytest_ltm.plugin.session import LtmRun
 

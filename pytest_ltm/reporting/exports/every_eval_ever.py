@@ -8,29 +8,24 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator, Sequence
 from functools import partial
 from hashlib import sha256
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 from pytest_ltm._journal.fold import ConversationRecord
+from pytest_ltm._journal.result import ScenarioResult
 from pytest_ltm._results.text import text_of
 from pytest_ltm._storage.disk import write_output
 from pytest_ltm._storage.sanitize import for_file, for_library
 from pytest_ltm._storage.schema import json_text
-from pytest_ltm.reporting.exports.loaded import run_slices
+from pytest_ltm.reporting.exports.loaded import Results, RunSlice, run_slices
 from pytest_ltm.reporting.exports.output import ExportTarget
 from pytest_ltm.reporting.html.details import expected_answers, plan_definitions
 from pytest_ltm.reporting.verification import DIFFERS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from pytest_ltm._journal.result import ScenarioResult
-    from pytest_ltm.reporting.exports.loaded import Results, RunSlice
-
 
 SCHEMA_VERSION = "0.2.2"
 # Nothing says which model an agent calls, and how.

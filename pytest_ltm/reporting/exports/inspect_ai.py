@@ -5,29 +5,23 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from pytest_ltm._journal.fold import ConversationRecord
+from pytest_ltm._journal.result import ScenarioResult
 from pytest_ltm._model.agent import Usage
-from pytest_ltm._model.transcript import needle_gap
+from pytest_ltm._model.transcript import Exchange, needle_gap
 from pytest_ltm._results.text import format_distance
 from pytest_ltm._storage.sanitize import escape_unprintable, for_library
 from pytest_ltm._storage.schema import fields_of, to_record
-from pytest_ltm.reporting.exports.loaded import run_slices
+from pytest_ltm.reporting.exports.loaded import Results, RunSlice, run_slices
 from pytest_ltm.reporting.exports.output import ExportTarget, import_library
 from pytest_ltm.reporting.exports.result_rows import seconds_of
 from pytest_ltm.reporting.html.details import expected_answers, own_exchanges, plan_definitions
 from pytest_ltm.reporting.summary import user_properties
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
-
-    from pytest_ltm._journal.result import ScenarioResult
-    from pytest_ltm._model.transcript import Exchange
-    from pytest_ltm.reporting.exports.loaded import Results, RunSlice
-
 
 SCORER = "ltm"
 

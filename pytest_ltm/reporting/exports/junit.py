@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_ltm._results.run_loading import LoadedRun
 from pytest_ltm._results.text import one_line
 from pytest_ltm._storage.disk import write_output
 from pytest_ltm._storage.sanitize import for_screen
@@ -17,10 +20,6 @@ from pytest_ltm.reporting.html.report_data import run_origin
 from pytest_ltm.reporting.summary import user_properties
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from pytest_ltm._results.run_loading import LoadedRun
     from pytest_ltm.reporting.exports.loaded import Results
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from functools import cache, cached_property
 from pathlib import Path
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, get_args, get_origin, overload
+from typing import Any, Generic, Literal, TypeVar, get_args, get_origin, overload
 
 from msgspec import structs
 
@@ -23,9 +23,9 @@ from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._journal.result import ConversationName, ConversationResult, RunResult, ScenarioResult, at_span
 from pytest_ltm._journal.run_file import LATEST, find_run
 from pytest_ltm._journal.timings import Began, iter_timings
-from pytest_ltm._model.plan import Plan
+from pytest_ltm._model.plan import Plan, PlannedExample
 from pytest_ltm._model.score import Check
-from pytest_ltm._results.columns import result_columns
+from pytest_ltm._results.columns import Column, result_columns
 from pytest_ltm._results.figures import figure_numbers
 from pytest_ltm._results.metrics import metrics_json
 from pytest_ltm._results.run_loading import ConversationFolder, LoadedRun, read_run
@@ -42,13 +42,6 @@ from pytest_ltm.reporting.exports.result_rows import (
     of_journal,
     of_results,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from pytest_ltm._model.plan import PlannedExample
-    from pytest_ltm._results.columns import Column
-
 
 AnyRow = TypeVar("AnyRow", bound=PlacedRow)
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable  # noqa: TC003 - read by msgspec
-from pathlib import Path  # noqa: TC003 - read by msgspec
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 from msgspec import Struct, structs
 
 from pytest_ltm._storage.disk import build_folder
 from pytest_ltm._storage.errors import LtmError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class ExportTarget(Struct, frozen=True):

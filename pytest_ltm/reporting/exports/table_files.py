@@ -6,29 +6,26 @@ import csv
 import io
 import json
 import re
+from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ltm._language.lists import join_words
-from pytest_ltm._results.columns import result_columns
+from pytest_ltm._results.columns import Column, result_columns
 from pytest_ltm._results.text import NOTHING, one_line
 from pytest_ltm._storage.disk import write_output
 from pytest_ltm._storage.sanitize import csv_cell
 from pytest_ltm._storage.schema import escape_json_text
 from pytest_ltm.reporting.exports.output import ExportTarget, import_library
-from pytest_ltm.reporting.exports.result_rows import TABLES
+from pytest_ltm.reporting.exports.result_rows import TABLES, PlacedRow
 from pytest_ltm.reporting.markdown import markdown_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from pytest_ltm._results.columns import Column
     from pytest_ltm._results.run_loading import LoadedRun
     from pytest_ltm.reporting.exports.loaded import Results, ResultTable
-    from pytest_ltm.reporting.exports.result_rows import PlacedRow
 
 
 CITATION = """\

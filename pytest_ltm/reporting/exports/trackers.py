@@ -7,19 +7,14 @@ import logging
 import os
 import re
 import shutil
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from pathlib import Path
+from typing import Any, TypeAlias
 
 from pytest_ltm._storage.sanitize import escape_unprintable, for_library
-from pytest_ltm.reporting.exports.loaded import examples_of, run_slices
+from pytest_ltm.reporting.exports.loaded import Results, RunSlice, examples_of, run_slices
 from pytest_ltm.reporting.exports.output import ExportTarget, import_library
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from pytest_ltm.reporting.exports.loaded import Results, RunSlice
-
 
 # By column.
 Examples: TypeAlias = "dict[str, list[Any]]"

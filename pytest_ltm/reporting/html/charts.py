@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ltm._results.statistics.totals import FULL_MARKS
@@ -10,8 +11,6 @@ from pytest_ltm._results.text import format_dollars, score_text
 from pytest_ltm.reporting.agent_sentences import agents_under_test, largest_span_label, rank_sides
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from pytest_ltm.reporting.html.report_data import Material, ResultSeries
 
 

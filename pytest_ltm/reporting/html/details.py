@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from math import inf
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._journal.fold import Example
+from pytest_ltm._journal.fold import ConversationRecord, Example
+from pytest_ltm._journal.result import ExampleMetric, QuestionResult, ScenarioResult
 from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm._model.transcript import Exchange
 from pytest_ltm._results.statistics.totals import group_by
 from pytest_ltm._results.text import format_distance, pluralize, text_of, verdict_text
 from pytest_ltm._storage.clock import describe_duration
@@ -16,11 +19,6 @@ from pytest_ltm.reporting.failure import distance_text
 from pytest_ltm.reporting.html.charts import shade_class
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from pytest_ltm._journal.fold import ConversationRecord
-    from pytest_ltm._journal.result import ExampleMetric, QuestionResult, ScenarioResult
-    from pytest_ltm._model.transcript import Exchange
     from pytest_ltm.reporting.html.report_data import ExampleEntry
 
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ltm._journal.result import at_span, span_place
 from pytest_ltm._language.lists import first_and_rest, join_words
-from pytest_ltm._results.columns import LEFT_OPEN
+from pytest_ltm._results.columns import LEFT_OPEN, Column
 from pytest_ltm._results.metrics import leading_metrics
-from pytest_ltm._results.sentences import comparison_text, short_span, span_sentence
+from pytest_ltm._results.sentences import ComparisonText, comparison_text, short_span, span_sentence
 from pytest_ltm._results.statistics.spans_reached import effective_span
 from pytest_ltm._results.statistics.totals import group_by
 from pytest_ltm._results.text import format_dollars, pluralize, short_count
 from pytest_ltm.reporting.agent_sentences import (
+    AgentSentence,
     agent_sentences_for,
     baseline_standings,
     compare_pairwise,
@@ -21,11 +23,6 @@ from pytest_ltm.reporting.agent_sentences import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from pytest_ltm._results.columns import Column
-    from pytest_ltm._results.sentences import ComparisonText
-    from pytest_ltm.reporting.agent_sentences import AgentSentence
     from pytest_ltm.reporting.html.report_data import Material, ResultSeries
 
 

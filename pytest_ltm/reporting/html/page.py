@@ -8,17 +8,20 @@ import hashlib
 import json
 import re
 from bisect import bisect
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache, partial
 from importlib.resources import files
 from io import BytesIO
 from itertools import combinations, zip_longest
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._model.transcript import TextFile
 from pytest_ltm._results.figures import read_definitions
 from pytest_ltm._results.memory_measures import needle_rows
 from pytest_ltm._results.metrics import agent_metrics
+from pytest_ltm._results.run_loading import LoadedRun
 from pytest_ltm._results.statistics.totals import group_by
 from pytest_ltm._results.text import format_percent, score_text, short_count
 from pytest_ltm._storage.disk import write_output
@@ -36,6 +39,8 @@ from pytest_ltm.reporting.html.headline import (
     trust_line,
 )
 from pytest_ltm.reporting.html.report_data import (
+    ConversationEntry,
+    ExampleEntry,
     Material,
     deciding_rules,
     report_material,
@@ -55,13 +60,7 @@ from pytest_ltm.reporting.html.score_tables import (
 from pytest_ltm.reporting.verification import DIFFERS, read_marked_run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
     from jinja2 import Environment
-
-    from pytest_ltm._results.run_loading import LoadedRun
-    from pytest_ltm.reporting.html.report_data import ConversationEntry, ExampleEntry
 
 
 _ESCAPES = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}

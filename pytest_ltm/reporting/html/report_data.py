@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from pytest_ltm._journal.result import at_span
+from pytest_ltm._journal.result import ScenarioResult, at_span
 from pytest_ltm._language.lists import join_words
-from pytest_ltm._results.columns import result_columns
+from pytest_ltm._results.columns import Column, result_columns
+from pytest_ltm._results.run_loading import ConversationFolder, LoadedRun
 from pytest_ltm._results.sentences import precheck_sentences
 from pytest_ltm._results.statistics.totals import group_by
 from pytest_ltm._results.text import text_of
 from pytest_ltm.reporting.agent_sentences import largest_span_label, rank_sides
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from pytest_ltm._journal.result import ScenarioResult
-    from pytest_ltm._results.columns import Column
-    from pytest_ltm._results.run_loading import ConversationFolder, LoadedRun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

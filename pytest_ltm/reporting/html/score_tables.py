@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from math import log2
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_ltm._journal.fold import ConversationRecord
 from pytest_ltm._results.figures import figure_notes, shown_figures
 from pytest_ltm._results.statistics.totals import FULL_MARKS, group_by, mean_or_none
 from pytest_ltm._results.text import NOTHING, pluralize, score_text
@@ -12,9 +14,6 @@ from pytest_ltm.reporting.agent_sentences import agents_under_test, forgotten_sc
 from pytest_ltm.reporting.html.charts import NONE, Shaded, shade_class
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
-    from pytest_ltm._journal.fold import ConversationRecord
     from pytest_ltm.reporting.html.report_data import ExampleEntry, Material, ResultSeries
 
 

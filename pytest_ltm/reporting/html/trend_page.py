@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ltm._results.text import format_percent
@@ -10,9 +12,6 @@ from pytest_ltm.reporting.html.charts import ChartFrame, ChartPoint, Tick, path_
 from pytest_ltm.reporting.html.page import content_policy, read_assets, template_environment
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from pytest_ltm.reporting.trend import TrendSeries
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import io
 import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from math import ceil, log2, sqrt
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import matplotlib as mpl
 from matplotlib import font_manager
@@ -25,12 +26,16 @@ from pytest_ltm._results.statistics.totals import FULL_MARKS
 from pytest_ltm._results.text import one_line, shorten_text, wrap_text
 from pytest_ltm._storage.errors import LtmError, did_you_mean
 from pytest_ltm._storage.sanitize import for_screen
-from pytest_ltm.reporting.plots.plot_data import Curve, Forest, Frontier, Heat, Timeline
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from pytest_ltm.reporting.plots.plot_data import AccuracyCurve, Content, ExchangeMark
+from pytest_ltm.reporting.plots.plot_data import (
+    AccuracyCurve,
+    Content,
+    Curve,
+    ExchangeMark,
+    Forest,
+    Frontier,
+    Heat,
+    Timeline,
+)
 
 
 class Look(Struct, frozen=True, kw_only=True):

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, TypeAlias
 
 from msgspec import Struct, structs
 
-from pytest_ltm._journal.result import span_place
+from pytest_ltm._journal.fold import ConversationRecord
+from pytest_ltm._journal.result import ScenarioResult, span_place
 from pytest_ltm._model.plan import natural_sort_key
 from pytest_ltm._results.columns import GUESSED, UNSCORED
 from pytest_ltm._results.figures import mean_reply_seconds, tokens_a_reply
+from pytest_ltm._results.gate.changes import Changes
+from pytest_ltm._results.run_loading import LoadedRun
 from pytest_ltm._results.statistics.frontier import BUDGETS, PUBLISHED, CostPoint, lafs, pareto_frontier
 from pytest_ltm._results.statistics.totals import group_by, mean_or_none
 from pytest_ltm._results.text import NOTHING, one_line, pluralize, score_text
 from pytest_ltm._storage.errors import LtmError, did_you_mean
 from pytest_ltm.reporting.agent_sentences import agents_under_test
 from pytest_ltm.reporting.html.details import timeline_json as lanes_of
-from pytest_ltm.reporting.html.report_data import Material, report_material
+from pytest_ltm.reporting.html.report_data import ConversationEntry, Material, ResultSeries, report_material
 from pytest_ltm.reporting.html.score_tables import BANDS, asked_at, band_label, depth_spots, power_label, span_power
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from pytest_ltm._journal.fold import ConversationRecord
-    from pytest_ltm._journal.result import ScenarioResult
-    from pytest_ltm._results.gate.changes import Changes
-    from pytest_ltm._results.run_loading import LoadedRun
-    from pytest_ltm.reporting.html.report_data import ConversationEntry, ResultSeries
 
 
 class PlottedScore(Struct, frozen=True, kw_only=True):

@@ -7,24 +7,19 @@ can lose what another has written.
 from __future__ import annotations
 
 import re
-from datetime import datetime  # noqa: TC003 - read from records
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
 
 import msgspec
 
 from pytest_ltm._journal import amendments, codec
 from pytest_ltm._journal.amendments import Amendment
 from pytest_ltm._journal.codec import JournalRecord, RecordCodec
+from pytest_ltm._journal.result import ScenarioResult
 from pytest_ltm._storage.clock import wall_time
 from pytest_ltm._storage.disk import Appender, make_private
 from pytest_ltm._storage.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from pytest_ltm._journal.result import ScenarioResult
-
 
 FOLDER = "reviews"
 # Scores that differ by less are one score: thirds are written with few digits.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +11,9 @@ from msgspec import Struct
 
 from pytest_ltm._results.statistics.counts import Interval, Kappa, cohen_kappa, wilson_interval
 from pytest_ltm._storage.secrets import dump_json_redacted
-from pytest_ltm.web.review.decisions import SAME
+from pytest_ltm.web.review.decisions import SAME, Opinions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from pytest_ltm.web.review.decisions import Opinions
     from pytest_ltm.web.review.queue import Case, Cases
 
 

@@ -4,31 +4,26 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from pathlib import Path
+from typing import Any, Literal, get_args
 
 from msgspec import Struct, structs
 
 from pytest_ltm._journal import events
 from pytest_ltm._journal.codec import strip_checksum, whole_lines
+from pytest_ltm._journal.result import ConversationResult, ScenarioResult
 from pytest_ltm._model.judge import PROMPTS, parse_grade
 from pytest_ltm._model.score import Unscored
-from pytest_ltm._results.gate.changes import one_agent
+from pytest_ltm._results.gate.changes import GateSide, one_agent
 from pytest_ltm._results.run_loading import results_in
 from pytest_ltm._results.text import score_text, text_of
 from pytest_ltm._storage.errors import LtmError
 from pytest_ltm.judges._by_rules import RulesJudge
 from pytest_ltm.reporting.html.details import plan_definitions
 from pytest_ltm.web.review.decisions import SAME
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from pytest_ltm._journal.result import ConversationResult, ScenarioResult
-    from pytest_ltm._results.gate.changes import GateSide
-
 
 Kind = Literal["unsure", "judge and rules", "split votes", "moved", "near the limit", "words"]
 # Why a verdict deserves a look, what is most often wrong first.
