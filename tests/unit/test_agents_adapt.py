@@ -1,11 +1,11 @@
 from __future__ import annotations
 
+# ruff: noqa: ARG005, RUF012 - agents under test keep the protocol's signatures and may be careless
 import functools
 import inspect
 import math
 import sys
 
-# ruff: noqa: ARG005, RUF012 - agents under test keep the protocol's signatures and may be careless
 from pathlib import Path
 from types import ModuleType
 from typing import Any
