@@ -5,7 +5,6 @@ import functools
 import inspect
 import math
 import sys
-
 from pathlib import Path
 from types import ModuleType
 from typing import Any
