@@ -1,15 +1,18 @@
-"""Languages that scenarios are told and asked in: one folder of data for each."""
+"""Languages of scenarios: a folder of data for each; what is said in one, and which one a text is in."""
 
-from pytest_ltm.locales._language import (
-    CODES,
-    ENGLISH,
-    Language,
-    Spoken,
-    detect_language,
-    load_language,
-    parse_language_list,
-    parse_languages,
-)
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar, cast
+
+from pytest_ltm._language.patterns import lazy_pattern
+from pytest_ltm._language.words import evidence_snippet
+from pytest_ltm._model.score import Evaluator, Replies, Score, Unscored
+from pytest_ltm._storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm.locales._word_translation import Gloss
 
 __all__ = [
@@ -23,3 +26,259 @@ __all__ = [
     "parse_language_list",
     "parse_languages",
 ]
+
+
+class Word(str):  # noqa: SLOT000 - it has a dictionary for its forms
+    """A word as a text says it, with its forms as attributes, for templates: `{item}` and `{item.many}`."""
+
+    forms: Mapping[str, str]
+
+    def __getattr__(self, name: str) -> str:
+        try:
+            return self.forms[name]
+        except KeyError:
+            raise AttributeError(f"{str(self)!r} has no form {name!r}; it has {', '.join(self.forms)}") from None
+
+
+def make_word(forms: Mapping[str, str]) -> Word:
+    """Return a word whose text is the form `said`."""
+    made = Word(forms["said"])
+    made.forms = forms
+    return made
+
+
+T = TypeVar("T")
+# The languages that there are.
+CODES = ("en", *sorted(path.parent.name for path in Path(__file__).parent.glob("*/texts.yml")))
+
+
+class Language:
+    """What scenarios, filler and the embedded reader ask of a language; this one is English, and others override it."""
+
+    code = "en"
+
+    @property
+    def name(self) -> str:
+        """What it is called in English."""
+        return "English"
+
+    @property
+    def filler(self) -> Mapping[str, Any]:
+        """What fillers say, as `filler.yml` has it."""
+        return {}
+
+    def find_text(self, part: str, english: T) -> T:  # noqa: ARG002 - looked up by other languages
+        """Return what it has for a part of a scenario's texts, such as `colours.first`; KeyError if it has none."""
+        return english
+
+    def phrase(self, part: str, english: str, **slots: object) -> str:  # noqa: ARG002 - as above
+        """Return what it has for a part of a text, filled in; a Word where that has several forms."""
+        return english.format(**slots)
+
+    def word(self, english: str) -> str:
+        """Return how it says an English word of the scenarios: a Word, or the English one where it has none."""
+        return english
+
+    def message(self, english: str) -> str:
+        """Return how it says a whole message, such as that which ends a scenario; the English one if it has none."""
+        return english
+
+    def reply(self, english: str) -> str:
+        """Return how the embedded reader says a set phrase; the English one if it has none."""
+        return english
+
+    def meaning(self, text: str, known: Sequence[str] = ()) -> str:  # noqa: ARG002 - as above
+        """Return a text in English words, as far as they matter to the rules; what is `known` stays as it is."""
+        return text
+
+    def __repr__(self) -> str:
+        return f"<language {self.code}>"
+
+
+class PackagedLanguage(Language):
+    """A folder beside this file: `texts.yml` has what is said, `meanings.yml` what words mean, `filler.yml` filler."""
+
+    def __init__(self, code: str) -> None:
+        self.code = code
+        self._folder = Path(__file__).parent / code
+
+    @cached_property
+    def name(self) -> str:
+        """What it is called in English."""
+        return str(self._meanings["name"])
+
+    @cached_property
+    def filler(self) -> Mapping[str, Any]:
+        """What `filler.yml` has."""
+        return _read_texts(self._folder / "filler.yml")
+
+    def find_text(self, part: str, english: T) -> T:  # noqa: ARG002
+        """Return what stands in `texts.yml`; KeyError if it has no such part."""
+        scenario, _, name = part.partition(".")
+        return cast("T", self._texts[scenario][name])
+
+    def phrase(self, part: str, english: str, **slots: object) -> str:
+        """Return what stands in `texts.yml`, each of its forms filled in."""
+        result: Any = self.find_text(part, english)
+        forms = result if isinstance(result, dict) else {"said": result}
+        forms = {name: text.format(**slots) for name, text in forms.items()}
+        # words are drawn together as they are written, such as `d'` for `de` before a vowel: only once filled in
+        for pattern, said in self._meanings.get("joined", ()):
+            forms = {name: re.sub(pattern, said, text) for name, text in forms.items()}
+        return make_word(forms)
+
+    def word(self, english: str) -> str:
+        """Return what `meanings.yml` has."""
+        return self._words.get(english, english)
+
+    def message(self, english: str) -> str:
+        """Return what `texts.yml` has, whose keys are the English messages."""
+        return str(self._texts["messages"].get(english, english))
+
+    def reply(self, english: str) -> str:
+        """Return what `meanings.yml` has."""
+        return str(self._meanings["replies"].get(english, english))
+
+    def meaning(self, text: str, known: Sequence[str] = ()) -> str:
+        """Return a text in English words."""
+        return self._gloss(text, known)
+
+    @cached_property
+    def _texts(self) -> Mapping[str, Any]:
+        return _read_texts(self._folder / "texts.yml")
+
+    @cached_property
+    def _meanings(self) -> Mapping[str, Any]:
+        return _read_texts(self._folder / "meanings.yml")
+
+    @cached_property
+    def _words(self) -> Mapping[str, Word]:
+        """Return by English word how it is said: of a form with several ways to say it, the first."""
+        pairs = [pair for words in self._meanings["words"].values() for pair in words.items()]
+        named = {english: forms if isinstance(forms, dict) else {"said": forms} for english, forms in pairs}
+        return {
+            english: make_word({name: _split_ways(said)[0] for name, said in forms.items()})
+            for english, forms in named.items()
+        }
+
+    @cached_property
+    def _gloss(self) -> Gloss:
+        kinds = self._meanings["words"]
+        words = {english: english for words in kinds.values() for english in words}  # who answers in English is heard
+        words |= dict(pair for words in kinds.values() for one in words.items() for pair in _word_meanings(*one))
+        spelling = [(pattern, whole) for pattern, whole in self._meanings.get("spelling", ())]
+        spelled = Gloss({}, {}, (), spelling=spelling).spell_out
+        parts: dict[str, str] = {}
+        for kind, forms in kinds.items():
+            ways = {way for word in forms.items() for way, _ in _word_meanings(*word)}
+            # the longest first: an alternative that begins another one would end the match too early
+            parts[kind] = spelled("|".join(sorted(map(re.escape, ways), key=len, reverse=True)))
+        parts |= self._meanings.get("parts", {})
+        named = re.compile("|".join(rf"\{{{name}\}}" for name in parts))
+        rules = [
+            (named.sub(lambda match: parts[match[0][1:-1]], pattern), english)
+            for pattern, english in self._meanings["rules"]
+        ]
+        return Gloss(words, self._meanings["phrases"], rules, self._meanings.get("endings", "").split(), spelling)
+
+
+def _read_texts(path: Path) -> Mapping[str, Any]:
+    """Return the content of a YAML file whose scalars are all texts: in them `no` is a word."""
+    import yaml
+
+    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+    fields: Mapping[str, Any] = yaml.load(path.read_bytes(), Loader=loader)  # noqa: S506 - makes nothing but texts
+    return fields
+
+
+def _split_ways(text: str) -> list[str]:
+    return [way.strip() for way in text.split(",") if way.strip()]
+
+
+def _word_meanings(english: str, forms: Any) -> Iterator[tuple[str, str]]:
+    """Yield what a word means in its first form, `said`, and in its plural, `many`; others are for texts."""
+    named = forms if isinstance(forms, dict) else {"said": forms}
+    for name, meaning in (("many", f"{english}s"), ("said", english)):
+        yield from ((way, meaning) for way in _split_ways(named.get(name, "")))
+
+
+ENGLISH = Language()
+
+
+@cache
+def load_language(code: str) -> Language:
+    """Return a language by its code, such as `de`; ConfigurationError if there is none."""
+    if code not in CODES:
+        raise ConfigurationError(
+            f"no scenario is written in {code!r}.{did_you_mean(code, CODES)} There are: {', '.join(CODES)}"
+        )
+    return ENGLISH if code == ENGLISH.code else PackagedLanguage(code)
+
+
+# --- The two languages of an example.
+
+
+class Spoken(NamedTuple):
+    """What a scenario is told in, and what it is asked in."""
+
+    told: Language
+    asked: Language
+
+    def meaning(self, text: str, known: Sequence[str] = ()) -> str:
+        """Return a text in English words, whichever of the two it is in."""
+        for one in dict.fromkeys((self.asked, self.told)):
+            text = one.meaning(text, known)
+        return text
+
+    def judged(self, evaluator: Evaluator, answers: Sequence[str], known: Sequence[str] = ()) -> Score | Unscored:
+        """Return an evaluator's verdict on what the answers mean, with the last answer itself as the evidence.
+
+        `known`: names and the like, which mean nothing else.
+        """
+        told = answers.told if isinstance(answers, Replies) else ()
+        verdict = evaluator(Replies((self.meaning(answer, known) for answer in answers), map(self.meaning, told)))
+        return verdict if self == (ENGLISH, ENGLISH) else replace(verdict, evidence=evidence_snippet(answers[-1]))
+
+
+def parse_languages(parameters: Mapping[str, Any]) -> Spoken:
+    """Return the languages of an example: its parameter `language`, such as `de`, or `en:de` (told in, asked in)."""
+    choice = parameters.get("language", ENGLISH.code)
+    if not isinstance(choice, str):
+        raise ConfigurationError(f"language is a code such as 'de', or two as in 'en:de', not {choice!r}")
+    spoken, _, asked = choice.partition(":")
+    return Spoken(load_language(spoken), load_language(asked or spoken))
+
+
+def parse_language_list(text: str) -> tuple[str, ...]:
+    """Return the languages that `de,en:de` says, each as `spoken` takes it; ConfigurationError for what is none."""
+    texts = tuple(part.strip() for part in text.split(","))
+    for place, one in enumerate(texts):
+        parse_languages({"language": one})
+        if one in texts[:place]:
+            raise ConfigurationError(f"{one!r} is given twice")
+    return texts
+
+
+_WORD = re.compile(r"[^\W\d_]+")
+_CJK = lazy_pattern(r"[\u3400-\u9fff]")
+
+
+@cache
+def _frequent_words() -> Mapping[str, frozenset[str]]:
+    """Return for each language words that are frequent in it, and not in the others."""
+    here = Path(__file__).parent
+    return {code: frozenset((here / code / "marks.txt").read_text("utf-8").split()) for code in CODES}
+
+
+def detect_language(message: str, before: Language = ENGLISH) -> Language:
+    """Return the language of a message: that of most of its marks; in doubt the one that was heard `before`."""
+    # the beginning is enough, and a page takes no longer
+    text = message[:400].lower()
+    said, characters = set(_WORD.findall(text)), "" if text.isascii() else _CJK.findall(text)
+    hits = {code: len(marks & said) for code, marks in _frequent_words().items()}
+    if characters:
+        hits["zh"] += len(characters)  # it is the only language here that is written so
+    best = max(hits, key=lambda code: hits[code])
+    most = hits.pop(best)
+    others = max(hits.values(), default=0)
+    return load_language(best) if most > others and (most >= 2 or not others) else before

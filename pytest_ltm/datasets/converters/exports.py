@@ -108,7 +108,7 @@ def read_claude(path: Path, _splitting: Splitting, counts: Counter[str]) -> Iter
     """Yield the conversations; thoughts and tools are left out, files are named."""
     for file in conversation_files(path):
         for number, (where, talk) in enumerate(iter_objects(file), start=1):
-            said = []
+            messages = []
             with faults_of_export(where):
                 for one in talk["chat_messages"]:
                     parts = one.get("content") or []
@@ -120,38 +120,38 @@ def read_claude(path: Path, _splitting: Splitting, counts: Counter[str]) -> Iter
                     files = len(one.get("attachments") or []) + len(one.get("files") or [])
                     counts["left out: attached files"] += files
                     at = iso_time(one.get("created_at") or talk.get("created_at"))
-                    said.append(ExportedMessage(at, "", text, one["sender"] == "assistant"))
-                yield Talk(str(talk.get("uuid") or f"conversation-{number}"), [one for one in said if one.text])
+                    messages.append(ExportedMessage(at, "", text, one["sender"] == "assistant"))
+                yield Talk(str(talk.get("uuid") or f"conversation-{number}"), [one for one in messages if one.text])
 
 
 def read_gemini(path: Path, _splitting: Splitting, counts: Counter[str]) -> Iterator[Talk]:
     """Yield the activity of Takeout as one conversation, or a prompt of AI Studio."""
-    said: list[ExportedMessage] = []
+    messages: list[ExportedMessage] = []
     for where, one in iter_objects(path):
         with faults_of_export(where):
             for chunk in one["chunkedPrompt"]["chunks"] if "chunkedPrompt" in one else ():
                 text = str(chunk.get("text") or "").strip()
                 spoken = bool(text) and not chunk.get("isThought")
                 counts["left out: thoughts, and parts without text"] += not spoken
-                said += [ExportedMessage(None, "", text, chunk["role"] == "model")] if spoken else []
+                messages += [ExportedMessage(None, "", text, chunk["role"] == "model")] if spoken else []
             if "chunkedPrompt" in one:
                 continue
             at, title = iso_time(one.get("time")), str(one["title"])
             unmarked = _PROMPTED.match(title) is None  # in the languages of other accounts the word is another
             counts["guessed: a title that does not begin with Prompted is what the user said"] += unmarked
-            said.append(ExportedMessage(at, "", _PROMPTED.sub("", title).strip()))
+            messages.append(ExportedMessage(at, "", _PROMPTED.sub("", title).strip()))
             pages = [_BREAK.sub("\n", item["html"]) for item in one.get("safeHtmlItem") or []]
             parts = (html.unescape(_TAG.sub("", page)) for page in pages)
             reply = "\n".join(re.sub(r"\n{2,}", "\n", part).strip() for part in parts).strip()
             counts["left out: prompts without a reply"] += not reply
-            said += [ExportedMessage(at, "", reply, by_model=True)] if reply else []
-    yield Talk("gemini", said)
+            messages += [ExportedMessage(at, "", reply, by_model=True)] if reply else []
+    yield Talk("gemini", messages)
 
 
 def read_sharegpt(path: Path, _splitting: Splitting, counts: Counter[str]) -> Iterator[Talk]:
     """Yield lists of turns: `conversations` of from and value, or `messages` of role and content."""
     for number, (where, talk) in enumerate(iter_objects(path), start=1):
-        said = []
+        messages = []
         with faults_of_export(where):
             for turn in talk["conversations"] if "conversations" in talk else talk["messages"]:
                 role = str(turn["from"] if "from" in turn else turn["role"]).lower()
@@ -159,8 +159,8 @@ def read_sharegpt(path: Path, _splitting: Splitting, counts: Counter[str]) -> It
                 spoken = role in _MODEL_ROLES | _USER_ROLES
                 counts["left out: turns of tools, and of the system"] += not spoken
                 at = iso_time(turn.get("timestamp") or turn.get("created_at"))
-                said += [ExportedMessage(at, "", text, role in _MODEL_ROLES)] if spoken and text else []
-            yield Talk(str(talk.get("id") or talk.get("conversation_id") or f"conversation-{number}"), said)
+                messages += [ExportedMessage(at, "", text, role in _MODEL_ROLES)] if spoken and text else []
+            yield Talk(str(talk.get("id") or talk.get("conversation_id") or f"conversation-{number}"), messages)
 
 
 def message_text(content: Any) -> str:
@@ -184,7 +184,7 @@ def read_telegram(path: Path, _splitting: Splitting, counts: Counter[str]) -> It
     with faults_of_export(str(file)):
         chats = top["chats"]["list"] if "chats" in top else [top]
     for number, chat in enumerate(chats, start=1):
-        said = []
+        messages = []
         with faults_of_export(f"{file}: chat {number}"):
             for one in chat["messages"]:
                 parts = one.get("text") or ""
@@ -196,9 +196,9 @@ def read_telegram(path: Path, _splitting: Splitting, counts: Counter[str]) -> It
                     continue
                 # `date` is local time, and names no zone
                 at = utc_time(one["date_unixtime"]) if one.get("date_unixtime") else iso_time(one["date"])
-                said.append(ExportedMessage(at, str(one.get("from") or one.get("from_id") or "somebody"), text))
+                messages.append(ExportedMessage(at, str(one.get("from") or one.get("from_id") or "somebody"), text))
             name = str(chat.get("name") or chat.get("type") or f"chat-{number}")
-            yield Talk(name, said, "" if chat.get("type") in (None, "personal_chat", "saved_messages") else name)
+            yield Talk(name, messages, "" if chat.get("type") in (None, "personal_chat", "saved_messages") else name)
 
 
 # --- Discord: exports of DiscordChatExporter, and the package of one's own data.
@@ -217,7 +217,7 @@ def read_discord(path: Path, _splitting: Splitting, counts: Counter[str]) -> Ite
         raise DatasetError(f"{path}: no export of Discord: there is no JSON file with messages in it")
     for file in files:
         _, top = next(iter_objects(file, 1), ("", {}))
-        said = []
+        messages = []
         with faults_of_export(str(file)):
             if isinstance(top, dict) and "messages" in top:
                 for one in top["messages"]:
@@ -226,14 +226,14 @@ def read_discord(path: Path, _splitting: Splitting, counts: Counter[str]) -> Ite
                         counts["left out: messages without text, and notices"] += 1
                         continue
                     who = str(one["author"].get("nickname") or one["author"]["name"])
-                    said.append(ExportedMessage(iso_time(one["timestamp"]), who, text))
-                yield Talk(str(top["channel"]["name"]), said, str(top["channel"]["name"]))
+                    messages.append(ExportedMessage(iso_time(one["timestamp"]), who, text))
+                yield Talk(str(top["channel"]["name"]), messages, str(top["channel"]["name"]))
                 continue
             for _, row in iter_objects(file):
                 at, text = iso_time(row["Timestamp"]), str(row.get("Contents") or "").strip()
                 counts["left out: messages without text, and notices"] += not text
-                said += [ExportedMessage(at, "", text)] if text else []
-            yield Talk(file.parent.name, said)
+                messages += [ExportedMessage(at, "", text)] if text else []
+            yield Talk(file.parent.name, messages)
 
 
 # --- Slack: a folder with users.json and a folder for each channel, which has a file for each day.
@@ -330,7 +330,7 @@ def read_langsmith(path: Path, _splitting: Splitting, counts: Counter[str]) -> I
             thread = next((metadata[name] for name in names if metadata.get(name)), run.get("trace_id") or run["id"])
             talk = talks.setdefault(str(thread), [])
             talk += _exchange(run.get("inputs"), run.get("outputs"), iso_time(run.get("start_time")), counts)
-    yield from (Talk(name, said) for name, said in talks.items())
+    yield from (Talk(name, messages) for name, messages in talks.items())
 
 
 def read_langfuse(path: Path, _splitting: Splitting, counts: Counter[str]) -> Iterator[Talk]:
@@ -342,7 +342,7 @@ def read_langfuse(path: Path, _splitting: Splitting, counts: Counter[str]) -> It
             talk += _exchange(
                 _parsed(trace.get("input")), _parsed(trace.get("output")), iso_time(trace["timestamp"]), counts
             )
-    yield from (Talk(name, said) for name, said in talks.items())
+    yield from (Talk(name, messages) for name, messages in talks.items())
 
 
 def read_otel(path: Path, _splitting: Splitting, counts: Counter[str]) -> Iterator[Talk]:
@@ -373,7 +373,7 @@ def read_otel(path: Path, _splitting: Splitting, counts: Counter[str]) -> Iterat
                     talk += _exchange(said, came, at, counts)
                 else:
                     counts["left out: spans of neither a model nor a memory"] += 1
-    yield from (Talk(name, said) for name, said in talks.items())
+    yield from (Talk(name, messages) for name, messages in talks.items())
 
 
 def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
