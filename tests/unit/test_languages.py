@@ -20,8 +20,15 @@ from pytest_ltm._model.tokens import token_counter
 from pytest_ltm._storage.errors import ConfigurationError
 from pytest_ltm.agents.reader.reader import _QUOTED, make_reader
 from pytest_ltm.fillers import answers_of, filler_from_spec
-from pytest_ltm.locales import CODES, _read_texts, detect_language, load_language, parse_language_list, parse_languages
-from pytest_ltm.locales._word_translation import Gloss
+from pytest_ltm.locales import (
+    CODES,
+    Gloss,
+    _read_texts,
+    detect_language,
+    load_language,
+    parse_language_list,
+    parse_languages,
+)
 
 OTHERS = [code for code in CODES if code != "en"]
 FOLDER = Path(locales.__file__).parent
