@@ -15,10 +15,13 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from chat_server import ChatServer
 from selection import Rules, Selection
+
+if TYPE_CHECKING:  # some tests run a copy of this file, without the servers beside it
+    from chat_server import ChatServer
 
 # Where these are set pytest prints whole summary lines; what the runs inside the tests print must not depend on it.
 for name in ("CI", "BUILD_NUMBER", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
