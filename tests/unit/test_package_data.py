@@ -36,7 +36,7 @@ def test_every_data_file_is_packaged_and_every_pattern_names_one(setuptools: dic
         path
         for folder in (ROOT / "pytest_ltm", ROOT / "scenarios")
         for path in folder.rglob("*")
-        if path.is_file() and path.suffix not in {".py", ".pyc"}
+        if path.suffix != ".py" and "__pycache__" not in path.parts and path.is_file()
     }
     assert data - set().union(*packaged.values()) == set()
     assert [key for key, files in packaged.items() if not files] == []
