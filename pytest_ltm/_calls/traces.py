@@ -12,7 +12,7 @@ import zlib
 from ast import literal_eval
 from base64 import b64decode
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from secrets import token_hex
@@ -50,7 +50,7 @@ _FIRST = 4
 _MOST_WAITING = 100_000
 # Seconds that a question waits for the spans of its search, which exporters send in batches.
 _PATIENCE = 2.0
-# After so many questions without any, none is waited for.
+# After so many questions, or first questions of conversations, without any, none is waited for.
 _MOST_IN_VAIN = 3
 # Seconds that a client may take over a request.
 _SLOWEST = 10.0
@@ -80,6 +80,8 @@ class SpanReceiver:
         self._newest: SpanInbox | None = None
         self._traces: dict[str, tuple[SpanInbox, int]] = {}
         """By trace the conversation and the exchange that it belongs to."""
+        self.silent = 0
+        """The conversations that waited for their first span in vain since the last one came."""
         Thread(target=self._server.serve_forever, name="ltm-traces", daemon=True).start()
 
     @property
@@ -96,10 +98,10 @@ class SpanReceiver:
         with self._lock:
             if not self._apart:
                 self._traces.clear()
-            self._newest = SpanInbox(self._lock, self._expect)
+            self._newest = SpanInbox(self, self._lock)
             return self._newest
 
-    def _expect(self, inbox: SpanInbox, number: int) -> str:
+    def expect(self, inbox: SpanInbox, number: int) -> str:
         """Return the trace of a new exchange."""
         trace = token_hex(16)
         self._traces[trace] = (inbox, number)
@@ -129,8 +131,8 @@ class SpanReceiver:
 class SpanInbox:
     """The operations of one conversation, by the exchange in which they began."""
 
-    def __init__(self, lock: Condition, expect: Callable[[SpanInbox, int], str]) -> None:
-        self._lock, self._expect = lock, expect
+    def __init__(self, receiver: SpanReceiver, lock: Condition) -> None:
+        self._receiver, self._lock = receiver, lock
         self._windows: list[tuple[int, int]] = []
         """When each exchange began, in nanoseconds, and its number."""
         self._waiting: list[tuple[int, int | None, MemoryOperation]] = []
@@ -142,7 +144,7 @@ class SpanInbox:
         """Return the `traceparent` of an exchange; what has none and begins from now on belongs to it."""
         with self._lock:
             self._windows.append((_now(), number))
-            return f"00-{self._expect(self, number)}-{token_hex(8)}-01"
+            return f"00-{self._receiver.expect(self, number)}-{token_hex(8)}-01"
 
     def put(self, began: int, number: int | None, one: MemoryOperation) -> None:
         """Keep an operation until it is asked for; `number`: the exchange that its trace says."""
@@ -150,6 +152,7 @@ class SpanInbox:
             self._waiting.append((began, number, one))
         if began <= _now() + _NANO:
             self._newest = max(self._newest, began)
+            self._receiver.silent = 0
 
     def operations(self, number: int, *, patient: bool) -> tuple[MemoryOperation, ...]:
         """Return the operations that came in; of an earlier exchange each says which.
@@ -157,11 +160,14 @@ class SpanInbox:
         `patient`: wait a little for those of this exchange, unless that was in vain before.
         """
         with self._lock:
-            # A quick conversation asks before an exporter sent its first batch; who sends none is waited for once.
-            if patient and self._in_vain < (_MOST_IN_VAIN if self._newest else 1):
+            # A quick conversation asks before an exporter has sent its first batch. Where none sends any, a run of many
+            # conversations must not stand still for each of them.
+            most = _MOST_IN_VAIN if self._newest else int(self._receiver.silent < _MOST_IN_VAIN)
+            if patient and self._in_vain < most:
                 began = self._windows[-1][0]
                 came = self._lock.wait_for(lambda: self._newest >= began, _PATIENCE)
                 self._in_vain = 0 if came else self._in_vain + 1
+                self._receiver.silent += not self._newest
             waiting, self._waiting = self._waiting, []
         waiting.sort(key=lambda row: row[0])  # spans come in the order in which they ended
         placed = [(self._exchange_at(began) if known is None else known, one) for began, known, one in waiting]

@@ -235,6 +235,22 @@ def test_a_question_waits_for_the_spans_of_its_search(
     late.join()
 
 
+def test_agents_that_send_no_spans_hold_up_only_their_first_conversations(
+    receiver: SpanReceiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr(receiver._lock, "wait_for", lambda _come, seconds: waits.append(seconds))
+    for _ in range(10):
+        talk = receiver.begin_conversation()
+        for number in (0, 1):
+            talk.begin_exchange(number)
+            assert talk.operations(number, patient=True) == ()
+    assert len(waits) == 3
+    send(receiver, span("create_memory", ["tea"]))  # somebody does send some
+    receiver.begin_conversation().operations(0, patient=False)
+    assert receiver.silent == 0
+
+
 def test_a_port_that_is_taken_is_told(receiver: SpanReceiver) -> None:
     port = urlsplit(receiver.variables["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"]).port or 0
     with pytest.raises(ConfigurationError, match=f"port {port} of this machine cannot be listened on"):
